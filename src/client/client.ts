@@ -19,6 +19,7 @@ import {
   serviceSender,
   type SendToService,
   type SessionSource,
+  type TabStorage,
 } from './session-state.ts'
 import { TokenSession, type TokenStorage } from './token-session.ts'
 import { Watched } from './watched.ts'
@@ -216,7 +217,7 @@ function sessionOf(
   { signIn, storage }: TroupeClientOptions,
   { url, browser, send }: { readonly url: string; readonly browser: BrowserPage | null; readonly send: SendToService },
 ): SessionSource {
-  if (signIn === undefined) return new TokenSession({ send, storage: storage ?? null, browser })
+  if (signIn === undefined) return new TokenSession({ url, send, storage: storage ?? null, browser })
   if (browser !== null) return new PageSession({ url, send, browser })
   throw new TypeError("Cannot create the client: signIn 'pages' needs a page of the service")
 }
@@ -230,6 +231,7 @@ function credentialsOf(source: SessionSource, credential: TroupeClientOptions['c
 interface BrowserGlobals {
   readonly location?: { readonly href: string; assign(address: string): void }
   readonly history?: { replaceState(state: unknown, title: string, address: string): void }
+  readonly sessionStorage?: TabStorage
 }
 
 /** The page in which the code runs, if it runs in a browser. */
@@ -240,6 +242,16 @@ function pageOf(): BrowserPage | null {
     address: () => location.href,
     rename: (address) => history.replaceState(null, '', address),
     open: (address) => location.assign(address),
+    tab: tabStorage(),
+  }
+}
+
+/** Reading the member throws where the browser blocks storage. */
+function tabStorage(): TabStorage | null {
+  try {
+    return (globalThis as BrowserGlobals).sessionStorage ?? null
+  } catch {
+    return null
   }
 }
 

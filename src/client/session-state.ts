@@ -63,6 +63,15 @@ export interface BrowserPage {
   /** Changes the address without loading a page. */
   readonly rename: (address: string) => void
   readonly open: (address: string) => void
+  /** Keeps a text in this tab while it is at another address. Null: the browser forbids it. */
+  readonly tab: TabStorage | null
+}
+
+/** The storage of a tab, such as `sessionStorage`. */
+export interface TabStorage {
+  getItem(name: string): string | null
+  setItem(name: string, text: string): void
+  removeItem(name: string): void
 }
 
 /** Sends a request to a path of the service, with the cookies of the browser. @throws RequestFailed `unreachable` */

@@ -16,6 +16,8 @@ export interface TokenStorage {
 }
 
 export interface TokenSessionDeps {
+  /** The base URL of the service. */
+  readonly url: string
   readonly send: SendToService
   readonly storage: TokenStorage | null
   /** Null outside of a browser. */
@@ -42,8 +44,7 @@ export class TokenSession implements SessionSource {
 
   async #restore(): Promise<ClientSession> {
     try {
-      const { browser } = this.#deps
-      const parameters = new URLSearchParams(browser === null ? '' : new URL(browser.address()).search)
+      const parameters = this.#response()
       const id = parameters.get('session')
       if (id !== null && parameters.get('email_required') === 'true') return this.#askEmail(id)
       if (id !== null) return await this.#exchange(id)
@@ -57,11 +58,29 @@ export class TokenSession implements SessionSource {
     }
   }
 
+  /**
+   * Returns the parameters of the address that end a sign-in. Only the tab that began a sign-in has its state: anyone can
+   * send a link with the one-time id of a sign-in of their own, or with an error message.
+   */
+  #response(): URLSearchParams {
+    const { browser } = this.#deps
+    const parameters = new URLSearchParams(browser === null ? '' : new URL(browser.address()).search)
+    const state = parameters.get('state')
+    if (state !== null && state === browser?.tab?.getItem(this.#pending)) return parameters
+    if (parameters.has('session')) this.#tidy(null)
+    return new URLSearchParams()
+  }
+
+  /** The name under which the tab keeps the state of the sign-in that it began. */
+  get #pending(): string {
+    return `troupe sign-in ${this.#deps.url}`
+  }
+
   /** Exchanges the one-time id that the callback put into the address of the page. */
   async #exchange(id: string): Promise<ClientSession> {
     const response = await this.#deps.send('GET', `/oauth/spa/session/${encodeURIComponent(id)}`)
     // A reloaded page presents its id again, and its session exists already.
-    if (!response.ok && (await this.#renew()) !== null) return this.#tidy(null)
+    if (!response.ok && (await this.#renew()) !== null) return this.#finish(null)
     if (!response.ok) return this.#end((await failureOf(response)).message)
     return this.#accept(await response.json())
   }
@@ -79,7 +98,13 @@ export class TokenSession implements SessionSource {
 
   async #accept(body: unknown): Promise<ClientSession> {
     await this.#keep(body)
-    return this.#tidy(memberOf(body, 'redirect_url') ?? null)
+    return this.#finish(memberOf(body, 'redirect_url') ?? null)
+  }
+
+  /** Ends the sign-in that this tab began. */
+  #finish(address: string | null): ClientSession {
+    this.#deps.browser?.tab?.removeItem(this.#pending)
+    return this.#tidy(address)
   }
 
   /** Removes the parameters of the sign-in from the address of the page. */
@@ -90,7 +115,7 @@ export class TokenSession implements SessionSource {
   }
 
   #end(reason: string): ClientSession {
-    this.#tidy(null)
+    this.#finish(null)
     return this.state.set({ state: 'signed-out', reason })
   }
 
@@ -111,6 +136,9 @@ export class TokenSession implements SessionSource {
     const { browser } = this.#deps
     if (browser === null)
       throw new RequestFailed('Cannot sign in: the client does not run in a browser', { code: 'no_browser' })
+    const { tab } = browser
+    if (tab === null)
+      throw new RequestFailed('Cannot sign in: the browser forbids this page to store data', { code: 'no_storage' })
     const page = new URL(returnTo ?? browser.address().replace(/[?#].*$/, ''), browser.address())
     const response = await this.#deps.send('POST', '/oauth/spa/authorize', {
       ...(provider === undefined ? {} : { provider }),
@@ -118,7 +146,11 @@ export class TokenSession implements SessionSource {
       token_delivery: this.#delivery,
     })
     if (!response.ok) throw await failureOf(response)
-    browser.open(memberOf(await response.json(), 'authorization_url') ?? '')
+    const body: unknown = await response.json()
+    const state = memberOf(body, 'state')
+    if (state === undefined) throw new RequestFailed('The service sent no state', { code: 'no_state', body })
+    tab.setItem(this.#pending, state)
+    browser.open(memberOf(body, 'authorization_url') ?? '')
   }
 
   async signOut(): Promise<void> {

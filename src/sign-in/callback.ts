@@ -158,7 +158,7 @@ export class SignInCallback {
     try {
       return await this.#endAtTarget(begun, flow, response, sender, target)
     } catch (error) {
-      return this.#redirectError(error, target, begun, response)
+      return this.#redirectError(error, target, response)
     }
   }
 
@@ -259,7 +259,7 @@ export class SignInCallback {
     if (entering.kind === 'claim-needed') throw new Error('Cannot link an account in a sign-in for an application')
     if (entering.kind === 'address-needed') {
       const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? sender.browser : null)
-      return back(target, { email_required: 'true', session, ...this.#proof(begun, response) })
+      return back(target, { email_required: 'true', session, ...this.#proof(response) })
     }
     const { tokens, actor } = entering
     const session = await this.#storeSession(
@@ -272,17 +272,17 @@ export class SignInCallback {
       begun.isBound && this.#deps.targets.isOwn(target) ? sender.browser : null,
     )
     return {
-      ...back(target, { session, ...this.#proof(begun, response) }),
+      ...back(target, { session, ...this.#proof(response) }),
       refreshFor: begun.isBound && flow.delivery === 'hybrid' ? tokens : null,
     }
   }
 
   /**
-   * Returns a state that is not bound to a browser. Any browser can use such a state, so the application must compare it
-   * with its own to recognize the response to its request.
+   * Returns the state of the sign-in. A link with a one-time id works in any browser for pages of other sites, so the
+   * application must compare the state with its own to recognize the response to its request.
    */
-  #proof({ isBound }: Begun, { state }: AuthorizationResponse): Record<string, string> {
-    return isBound || state === undefined ? {} : { state }
+  #proof({ state }: AuthorizationResponse): Record<string, string> {
+    return state === undefined ? {} : { state }
   }
 
   async #storeSession(session: SpaSession, browser: string | null): Promise<string> {
@@ -343,8 +343,8 @@ export class SignInCallback {
   }
 
   /** Redirects with an error. An error of the provider extends the target's query; our own errors replace the query. */
-  #redirectError(error: unknown, target: string, begun: Begun, response: AuthorizationResponse): Ending {
-    const state = this.#proof(begun, response)
+  #redirectError(error: unknown, target: string, response: AuthorizationResponse): Ending {
+    const state = this.#proof(response)
     if (error instanceof Cancelled) {
       return merged(target, { error: error.errorCode, ...optional('error_description', error.description), ...state })
     }

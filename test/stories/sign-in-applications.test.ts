@@ -280,7 +280,7 @@ forEachService((start) => {
       assert.equal((await assertNoSignIn(service, () => victim.get(url.href))).status, 400)
       const answer = await browser.get(url.href)
       const location = locationOf(answer)
-      assert.deepEqual([...location.searchParams.keys()], ['session'])
+      assert.deepEqual([...location.searchParams.keys()], ['session', 'state'])
       assert.match(
         browser.lastCookies[0] ?? '',
         /^refresh_token=[\w-]{64}; Max-Age=1209600; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
