@@ -9,7 +9,7 @@ import type { NamedOption } from '../src/config/named-variables.ts'
 import { providerOptions, providerVariables } from '../src/config/provider-options.ts'
 import { serviceOptions, serviceVariables } from '../src/config/service-options.ts'
 import type { FieldSchema } from '../src/json/fields.ts'
-import { documentedResponses } from '../src/http/dispatch/openapi.ts'
+import { documentedResponses, freshSignInNote } from '../src/http/dispatch/openapi.ts'
 import { isOfService, rightOf, type Route } from '../src/http/dispatch/route.ts'
 import { documentedRoutes } from '../src/http/routes/all-routes.ts'
 import { Permission } from '../src/permission/permission.ts'
@@ -157,6 +157,7 @@ ${route.summary}.
 
 ${[
   `- Who: ${who(route)}`,
+  ...(route.freshSignIn === undefined ? [] : [`- ${freshSignInNote[route.freshSignIn].replace(/\.$/, '')}`]),
   ...query,
   ...Object.entries(route.queryGroups ?? {}).map(([name, description]) => `- \`?${name}[…]=\` ${description}`),
   ...(route.unknownQuery === 'ignored' ? ['- Further query parameters are ignored'] : []),

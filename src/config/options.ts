@@ -464,7 +464,7 @@ export const options = {
     max: 1440,
     unit: 'minutes',
     byDefault: 5,
-    text: 'Maximum age of the sign-in with which an owner may delete or export the actor, or change passkeys and recovery codes. After that, the owner signs in again ([sign-in](sign-in.md#acts-that-need-a-recent-sign-in)). `0` turns this off.',
+    text: 'Maximum age of the sign-in with which an owner may do what outlives the session, such as exporting the actor, creating a key or connecting an app. After that, the owner signs in again ([sign-in](sign-in.md#acts-that-need-a-recent-sign-in)). `0` turns this off.',
   }),
   spaCorsOrigins: origins({
     env: 'TROUPE_SPA_CORS_ORIGINS',

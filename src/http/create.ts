@@ -16,6 +16,7 @@ import { deadBearer, sessionBearer } from '../token/session-bearer.ts'
 import { recognizeToken } from '../token/token-text.ts'
 import { peerBearer } from '../trust/peer-bearer.ts'
 import { trusteeBearer } from '../trust/trustee-bearer.ts'
+import { FreshSignIn } from './dispatch/fresh-sign-in.ts'
 import { liveStreams } from './dispatch/live-stream.ts'
 import { type DispatchDeps, Dispatcher, type ErrorSubject } from './dispatch/dispatch.ts'
 import { errorPage } from '../pages/failed/error-page.ts'
@@ -23,7 +24,15 @@ import type { Handle } from './edge/request.ts'
 import { type RouteDeps, routesFor } from './routes/all-routes.ts'
 import type { Health } from './routes/system/health.ts'
 
-type MadeHere = 'authentication' | 'attributes' | 'liveStreams' | 'health' | 'pages' | 'languages' | 'errorPage'
+type MadeHere =
+  | 'authentication'
+  | 'attributes'
+  | 'liveStreams'
+  | 'freshSignIn'
+  | 'health'
+  | 'pages'
+  | 'languages'
+  | 'errorPage'
 
 /** The dependencies that authenticate callers. */
 interface CallerDeps {
@@ -52,6 +61,7 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
     authentication: createAuthentication(runtime, needs),
     attributes: new Attributes(runtime.store, runtime.now, [callbackState], [remoteForm]),
     liveStreams: liveStreams(),
+    freshSignIn: new FreshSignIn({ ...runtime, providers: rooms.providers }),
     pages,
     languages,
     health,

@@ -44,6 +44,9 @@ export interface RelationshipRequest {
 /** Throws to prevent a change. Runs in the transaction, and gets the relationship that is stored at that moment. */
 export type TrustJudge = (before: Trust, tx: Transaction) => Promise<void>
 
+/** Who sees the record of a relationship. */
+export type Audience = 'owner' | 'old session' | 'peer' | 'others'
+
 export class Trusts {
   readonly #deps: TrustDeps
 
@@ -71,14 +74,18 @@ export class Trusts {
     return this.#deps.store.read((q) => findTrust(q, actorId, peerId))
   }
 
-  /** The record for a viewer: the owner sees secret, token and nickname, the peer sees its token, and others see neither. */
-  shown(trust: Trust, to: 'owner' | 'peer' | 'others'): TrustRecord & Partial<TrustSecrets> {
+  /**
+   * The record for a viewer: the owner sees secret, token and nickname, the peer sees its token, an old session of the owner
+   * sees the nickname, and others see neither.
+   */
+  shown(trust: Trust, to: Audience): TrustRecord & Partial<TrustSecrets> {
     const { keyRing } = this.#deps
+    const isOwner = to === 'owner' || to === 'old session'
     return {
       ...trustRecord(trust),
       ...(to === 'owner' ? { secret: secretOf(keyRing, trust) } : {}),
-      ...(to === 'owner' && trust.nickname !== '' ? { nickname: trust.nickname } : {}),
-      ...(to === 'others' ? {} : tokensOf(keyRing, trust)),
+      ...(isOwner && trust.nickname !== '' ? { nickname: trust.nickname } : {}),
+      ...(to === 'owner' || to === 'peer' ? tokensOf(keyRing, trust) : {}),
     }
   }
 

@@ -9,10 +9,11 @@ import { actorMoving, quoted, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import type { Operators } from '../../sign-in/operators.ts'
 import type { Params } from '../edge/params.ts'
-import type { HttpResponse } from '../edge/response.ts'
+import { type HttpResponse, redirect } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
 import type { ForgeryRule } from './anti-forgery.ts'
 import type { ClientAdmission } from './client-admission.ts'
+import type { FreshSignInDeps } from './fresh-sign-in.ts'
 import { type IdempotencyDeps, onceOf, refuseIdempotencyKey } from './idempotency.ts'
 import type { RequestState } from './request-state.ts'
 import {
@@ -30,7 +31,7 @@ import { opensPagesByPassphrase, promptsForPassphrase } from './sign-in-address.
 import { loginRedirect, type SignInRedirectDeps, toSignIn } from './sign-in-redirect.ts'
 import { Visitor } from './visitor.ts'
 
-export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
+export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps, FreshSignInDeps {
   readonly admission: Admission
   readonly clientAdmission: ClientAdmission
   readonly forgeryRule: ForgeryRule
@@ -133,7 +134,7 @@ export class Entrances {
     exchange: Exchange<string, Params>,
     state: RequestState,
   ): Promise<HttpResponse> {
-    const { admission, operators } = this.#deps
+    const { admission, operators, freshSignIn } = this.#deps
     const { request } = exchange
     const visitor = this.#visitor(exchange)
     const { csrfToken } = visitor
@@ -145,6 +146,7 @@ export class Entrances {
     await admission.crossSite(route, exchange)
     const operator = await operators.of(session.chain)
     if (operator === null) throw new ServiceError('forbidden', 'Only operators of the service may do this')
+    if (route.freshSignIn === 'all' && !freshSignIn.isFreshSession(session.chain)) throw freshSignIn.refusal()
     return route.handler({ ...exchange, operator, csrfToken, device: session.chain.device })
   }
 
@@ -180,6 +182,8 @@ export class Entrances {
       if (isBrowser && mustChoose && isLackOfRights(error)) return this.#signIn(exchange, credential, state, true)
       throw error
     }
+    const again = this.#signInAgain(route, exchange, caller)
+    if (again !== null) return again
     const isStillOwner = (): Promise<boolean> => this.#isOwner(credential, exchange)
     const run = (): Promise<HttpResponse> | HttpResponse => route.handler({ ...exchange, caller, isStillOwner })
     if (route.showsSecret === true) refuseIdempotencyKey(exchange)
@@ -232,6 +236,20 @@ export class Entrances {
     if (credential.kind === 'basic') await admission.crossSiteForm(route, exchange, csrfToken)
     const isStillOwner = (): Promise<boolean> => this.#isOwner(credential, exchange)
     return route.handler({ ...exchange, caller, csrfToken, isStillOwner })
+  }
+
+  /**
+   * Redirects a browser that opened a URL to a fresh sign-in, which leads back. Null: the sign-in is fresh, or need not be.
+   *
+   * @throws ServiceError `insufficient_user_authentication`
+   */
+  #signInAgain(route: ActorRoute, { request, actor }: AtActor, caller: Caller): HttpResponse | null {
+    const { freshSignIn } = this.#deps
+    if (route.freshSignIn !== 'all' || freshSignIn.isFresh(caller)) return null
+    const isOpened = route.method === 'GET' && request.method === 'GET' && acceptsPages(request)
+    if (!isOpened) throw freshSignIn.refusal()
+    const query = request.query === '' ? '' : `?${request.query}`
+    return redirect(302, freshSignIn.address(actor.id, `${request.path}${query}`), { Vary: 'Accept' })
   }
 
   /** Checks the credential against the current actor, whose passphrase may have changed since the request began. */

@@ -79,6 +79,7 @@ function described(route: Route): [path: string, method: string, operation: Oper
     {
       operationId: route.id,
       summary: route.summary,
+      ...(route.freshSignIn === undefined ? {} : { description: freshSignInNote[route.freshSignIn] }),
       tags: [route.access],
       parameters: [
         ...names.map((name) => ({
@@ -110,6 +111,12 @@ function described(route: Route): [path: string, method: string, operation: Oper
     },
   ]
 }
+
+/** Sentences of the documentation about routes that need a recent sign-in. */
+export const freshSignInNote = {
+  all: 'A session needs a recent sign-in: 401 `insufficient_user_authentication` otherwise.',
+  some: 'What outlives the session needs a recent sign-in: 401 `insufficient_user_authentication` otherwise.',
+} as const
 
 function conditionHeaders(conditions: Documentation['conditions']): Operation[] {
   return conditions === undefined ? [] : headerParameters(conditional[conditions].headers)

@@ -96,6 +96,11 @@ interface RouteBase extends Documentation {
   readonly cors?: CorsFamily
   /** The format of error bodies, if not the default. */
   readonly errors?: ErrorFamily
+  /**
+   * The effect outlives or widens a session, so the owner must have signed in recently (docs/decisions/100). `some`: the
+   * handler checks it, because the content of the request decides.
+   */
+  readonly freshSignIn?: 'all' | 'some'
   /** The response has a secret that the service does not keep, so an Idempotency-Key is refused. */
   readonly showsSecret?: true
   /** Serves the owner while the actor moves to another service. All others are 503 then. */

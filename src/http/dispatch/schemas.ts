@@ -4,14 +4,18 @@ import type { Documentation } from './route.ts'
 
 export const actorSchema = {
   type: 'object',
-  required: ['id', 'creator', 'passphrase'],
+  required: ['id', 'creator'],
   properties: {
     id: { type: 'string' },
     creator: { type: 'string' },
-    passphrase: { type: 'string' },
+    passphrase: {
+      type: 'string',
+      description: 'Shown to the owner only, and to a session only after a recent sign-in',
+    },
     trustee_root: { type: 'string' },
   },
 } as const
+export const createdActorSchema = { ...actorSchema, required: ['id', 'creator', 'passphrase'] } as const
 
 export const trustSchema = {
   type: 'object',
@@ -22,7 +26,7 @@ export const trustSchema = {
     baseuri: { type: 'string' },
     type: { type: 'string' },
     relationship: { type: 'string' },
-    secret: { type: 'string', description: 'Shown to the creator only' },
+    secret: { type: 'string', description: 'Shown to the creator only, and to a session only after a recent sign-in' },
     desc: { type: 'string' },
     approved: { type: 'boolean', description: 'By the owner of this actor' },
     client_until: {

@@ -21,6 +21,7 @@ export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bod
     () => {
       const change = Object.hasOwn(changes, action) ? changes[action] : undefined
       if (change === undefined) throw formRefusal('the action is unknown')
+      if (change === createKey || change === resume) deps.freshSignIn.require(exchange.caller)
       return change(deps, exchange, sent)
     },
     (error) => showApps(deps, exchange, { error, ...(action === 'create_key' ? { typedKey: typedKey(sent) } : {}) }),
@@ -28,6 +29,8 @@ export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bod
 }
 
 type Change = (deps: AppPageDeps, exchange: PageExchange, sent: Params) => Promise<HttpResponse>
+
+const resume: Change = (deps, exchange, sent) => changePause(deps, exchange, sent, false)
 
 const changes: Readonly<Record<string, Change>> = {
   create_key: createKey,
@@ -40,7 +43,7 @@ const changes: Readonly<Record<string, Change>> = {
   },
   revoke: disconnect,
   pause: (deps, exchange, sent) => changePause(deps, exchange, sent, true),
-  resume: (deps, exchange, sent) => changePause(deps, exchange, sent, false),
+  resume,
   revoke_key: revokeKey,
 }
 

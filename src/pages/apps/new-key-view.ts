@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { icon } from '../shared/icons.ts'
 import type { Messages } from '../languages/language.ts'
 import { checkField, type Field, formField, selectField, verbatim } from '../shared/form-field.ts'
-import { copyButton, hiddenFields } from '../shared/forms.ts'
+import { copyButton, hiddenFields, signInAgain } from '../shared/forms.ts'
 import { forgeryField } from '../shared/layout.ts'
 import type { Html } from '../shared/values.ts'
 import { emptyKey, type KeyField, keyReaches } from './new-key.ts'
@@ -23,8 +23,12 @@ export function createdKeyCard({ created_key }: AppsValues, messages: Messages):
 ${copyButton('key-text', words.key, messages)}</section>`
 }
 
-export function keyForm(values: AppsValues, { newKey: words }: Messages): Html {
-  const { typed_key, error, form_action } = values
+export function keyForm(values: AppsValues, messages: Messages): Html {
+  const { newKey: words } = messages
+  const { typed_key, error, form_action, fresh_href } = values
+  if (fresh_href !== null)
+    return html`<details class="card" id="new-key"${typed_key === null ? '' : html` open`}><summary>${icon('key')} ${words.title}</summary>
+${signInAgain(fresh_href, messages)}</details>`
   const typed = typed_key ?? emptyKey
   const wrong = wrongKeyField(values)
   const field = (name: KeyField, value: string): Field => ({

@@ -23,6 +23,7 @@ export function appPageRoutes(deps: AppPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/apps',
       access: 'www',
+      freshSignIn: 'some',
       summary:
         'Ends a session (`end_session`) or all others (`end_other_sessions`). Disconnects an app (`revoke`), or pauses or resumes an app or a key (`pause`, `resume` with `peerid`). Creates a key (`create_key`) or revokes one (`revoke_key`)',
       request: pageForm('action', 'session', 'peerid', 'key', ...newKeyFields),

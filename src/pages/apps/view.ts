@@ -104,6 +104,8 @@ function pauseForm(
   words: Words,
 ): Html | string {
   if (!can_pause && !can_resume) return ''
+  if (!can_pause && values.fresh_href !== null)
+    return html`<a class="button quiet" href="${values.fresh_href}">${words.resume(name)}</a>`
   return html`<form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: can_pause ? 'pause' : 'resume', peerid })}<button class="quiet" type="submit">${can_pause ? words.pause(name) : words.resume(name)}</button></form>`
 }
 

@@ -2,7 +2,6 @@
 import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Clients } from '../../authorization-server/clients.ts'
 import type { Config } from '../../config/options.ts'
-import { isFresh } from '../../http/dispatch/fresh-sign-in.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Actors } from '../../actor/actors.ts'
@@ -35,7 +34,7 @@ export interface OverviewDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps,
   readonly tokens: Pick<Tokens, 'clientsOf'>
   readonly clients: Pick<Clients, 'registered'>
   readonly auditLog: AuditLog
-  readonly config: Pick<Config, 'activityPerActor' | 'mcp' | 'freshSignInMinutes'>
+  readonly config: Pick<Config, 'activityPerActor' | 'mcp'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -65,7 +64,7 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
   const current = caller.kind === 'creator' ? caller.session : undefined
   const page = deps.pages.dashboard({
     ...values,
-    passphrase: isFresh(deps, caller) ? deps.actors.passphraseOf(actor) : '',
+    passphrase: deps.freshSignIn.isFresh(caller) ? deps.actors.passphraseOf(actor) : '',
     property_count: properties.length - lists,
     list_count: lists,
     relationship_count: peers.trusts.length,

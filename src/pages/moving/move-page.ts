@@ -1,9 +1,7 @@
 /** The page that moves an account to another service, and its forms. */
 import { ServiceError } from '../../errors.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
-import { freshSignInAddress, type FreshSignInDeps, isFresh, requireFresh } from '../../http/dispatch/fresh-sign-in.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import type { ProviderDeps } from '../../http/dispatch/sign-in-address.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Arrivals, ShownArrival } from '../../moving/arrivals.ts'
@@ -17,7 +15,9 @@ import type { View } from '../shared/values.ts'
 import { visible } from '../shared/visible.ts'
 import type { MoveValues, ShownArrivalPage, ShownLeaving } from './values.ts'
 
-export interface MovePageDeps extends PageDeps, FreshSignInDeps, ProviderDeps {
+export interface MovePageDeps extends PageDeps {
+  /** Unix milliseconds. */
+  readonly now: () => number
   readonly departures: Pick<Departures, 'begin' | 'find' | 'stop'>
   readonly arrivals: Pick<Arrivals, 'find' | 'retry'>
   readonly pages: {
@@ -31,7 +31,7 @@ export async function showMove(
   error: ServiceError | null = null,
   typedUrl = '',
 ): Promise<HttpResponse> {
-  const { actor, caller, request } = exchange
+  const { actor, request } = exchange
   const [values, leaving, arrived] = await Promise.all([
     pageValues(deps, exchange, '/move', error),
     deps.departures.find(actor.id),
@@ -44,7 +44,6 @@ export async function showMove(
     arrived: arrived === null ? null : arrivedOf(arrived, values.actor_www, deps.now(), language),
     typed_url: typedUrl,
     form_action: `${values.actor_www}/move`,
-    fresh_href: isFresh(deps, caller) ? null : freshSignInAddress(deps, actor.id, `${values.actor_www}/move`),
   })
   return showPage(deps, exchange, page, error?.status)
 }
@@ -92,7 +91,7 @@ export async function changeMove(deps: MovePageDeps, exchange: PageExchange & Bo
     async () => {
       switch (sent.get('action')) {
         case 'begin':
-          requireFresh(deps, caller)
+          deps.freshSignIn.require(caller)
           await begin(deps, exchange, to)
           return goOn(deps, exchange, sent, '/move', 'moveBegun')
         case 'stop':

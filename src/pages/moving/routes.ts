@@ -22,6 +22,7 @@ export function movePageRoutes(deps: MovePageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/move',
       access: 'www',
+      freshSignIn: 'some',
       servesMoving: true,
       summary: 'Begins a move (`begin`, with `to`), stops it (`stop`), or tries peers again (`retry`)',
       request: pageForm('action', 'to'),

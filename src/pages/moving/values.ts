@@ -40,8 +40,6 @@ export interface MoveValues extends ActorPageValues {
   /** The refused input; empty otherwise. */
   readonly typed_url: string
   readonly form_action: string
-  /** Address of a sign-in, without which the account cannot be moved; null after a recent sign-in. */
-  readonly fresh_href: string | null
 }
 
 /** The page on which the owner takes an account that came from another service. */

@@ -81,6 +81,7 @@ function oneActorRoutes(deps: OperatorPageDeps): readonly Route[] {
       path: '/admin/actors/:id',
       access: 'operator',
       page: true,
+      freshSignIn: 'all',
       summary: 'Retries the failed deliveries and background work of an actor (`redrive`)',
       request: pageForm('action'),
       responses: formResponses,

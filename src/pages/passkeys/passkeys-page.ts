@@ -1,9 +1,7 @@
 /** Shows the owner's passkeys and takes their forms. */
 import { ServiceError } from '../../errors.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
-import { freshSignInAddress, type FreshSignInDeps, isFresh, requireFresh } from '../../http/dispatch/fresh-sign-in.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import type { ProviderDeps } from '../../http/dispatch/sign-in-address.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Passkey } from '../../sign-in/passkey/passkey-store.ts'
@@ -19,7 +17,9 @@ import { momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
 import type { PasskeyRow, PasskeysValues } from './values.ts'
 
-export interface PasskeysPageDeps extends PageDeps, FreshSignInDeps, ProviderDeps {
+export interface PasskeysPageDeps extends PageDeps {
+  /** Unix milliseconds. */
+  readonly now: () => number
   readonly passkeys: Passkeys
   /** Null when people do not sign in with passkeys. */
   readonly passkeySignIn: PasskeySignIn | null
@@ -38,7 +38,7 @@ export async function showPasskeys(
   exchange: PageExchange,
   { error, newCodes }: PasskeysOutcome = {},
 ): Promise<HttpResponse> {
-  const { actor, caller, request } = exchange
+  const { actor, request } = exchange
   const { messages } = deps.languages.of(request)
   const [values, { passkeys, codeCount }] = await Promise.all([
     pageValues(deps, exchange, '/passkeys', error),
@@ -53,7 +53,6 @@ export async function showPasskeys(
     creation_options: creation?.options ?? null,
     ticket: creation?.ticket ?? '',
     new_name: shownDevice({ device: deviceOf(request.header('user-agent')) }, messages),
-    fresh_href: isFresh(deps, caller) ? null : freshSignInAddress(deps, actor.id, `${values.actor_www}/passkeys`),
     form_action: `${values.actor_www}/passkeys`,
   })
   return showPage(deps, exchange, page, error?.status)
@@ -94,7 +93,7 @@ export async function changePasskeys(
     () => {
       const change = Object.hasOwn(changes, action) ? changes[action] : undefined
       if (change === undefined) throw formRefusal('the action is neither add, rename, remove nor new_codes')
-      if (change !== rename) requireFresh(deps, exchange.caller)
+      if (change !== rename) deps.freshSignIn.require(exchange.caller)
       return change(deps, exchange, sent)
     },
     show,

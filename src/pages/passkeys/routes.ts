@@ -21,6 +21,7 @@ export function passkeysPageRoutes(deps: PasskeysPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/passkeys',
       access: 'www',
+      freshSignIn: 'some',
       summary:
         'Adds a passkey (`add`), names (`rename`) or removes one (`remove`), or replaces the recovery codes (`new_codes`)',
       request: pageForm('action', 'passkey', 'name', 'ticket', 'response'),

@@ -48,7 +48,5 @@ export interface PasskeysValues extends ActorPageValues {
   readonly ticket: string
   /** The name in that form. */
   readonly new_name: string
-  /** Address of a sign-in, without which only names can be changed; null after a recent sign-in. */
-  readonly fresh_href: string | null
   readonly form_action: string
 }

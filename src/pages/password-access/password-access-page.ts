@@ -64,6 +64,7 @@ export async function decidePasswordAccess(
     async () => {
       const action = sent.get('action')
       if (action !== 'keep' && action !== 'revoke') throw formRefusal('the action is neither keep nor revoke')
+      if (action === 'keep') deps.freshSignIn.require(caller)
       const decision = action === 'keep' ? 'kept' : 'revoked'
       try {
         const actorId = sent.get('actor') ?? ''

@@ -21,6 +21,7 @@ export function passwordAccessPageRoutes(deps: PasswordAccessPageDeps): readonly
       method: 'POST',
       path: '/:actor/www/password-access',
       access: 'www',
+      freshSignIn: 'some',
       summary: 'Keeps (`keep`) or revokes (`revoke`) the access of a program',
       request: pageForm('action', 'actor'),
       responses: formResponses,

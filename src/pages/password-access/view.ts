@@ -1,7 +1,7 @@
 /** View of `/<actor>/www/password-access`: programs that created an account under the owner's name, and the decision. */
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
-import { confirmation, hiddenFields } from '../shared/forms.ts'
+import { confirmation, hiddenFields, signInAgain } from '../shared/forms.ts'
 import { actorPage, forgeryField, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import type { PasswordAccessValues, ProgramWithPassword } from './values.ts'
@@ -60,12 +60,14 @@ function decisions(
   { actor, creator, decision }: ProgramWithPassword,
   messages: Messages,
 ): Html {
-  const { form_action } = values
+  const { form_action, fresh_href } = values
   const { passwordAccess: words } = messages
   return html`${
     decision === 'kept'
       ? ''
-      : html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'keep', actor })}<button type="submit">${words.keep(creator, actor)}</button></form>`
+      : fresh_href !== null
+        ? signInAgain(fresh_href, messages)
+        : html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'keep', actor })}<button type="submit">${words.keep(creator, actor)}</button></form>`
   }
 ${confirmation(
   values,

@@ -13,7 +13,7 @@ type Words = Messages['ends']
 /** The form for the end of the approval. Nothing for a connection that is not approved. */
 export function approvalEnd(values: TrustPeerValues, { ends: words }: Messages): Html | string {
   const { trust, version, typed } = values
-  if (!trust.approved) return ''
+  if (!trust.approved || values.fresh_href !== null) return ''
   const isRefused = typed.action === 'approve_until'
   return html`<details class="card" id="approval-end"${isRefused ? html` open` : ''}><summary>${words.approval}</summary>
 <p>${words.approvalText(trust.approval_ends === null ? null : exactView(trust.approval_ends), trust.peer.name)}</p>
@@ -32,7 +32,7 @@ function grantView(values: TrustPeerValues, grant: GrantRow, index: number, word
   const { form_action, rights_version: version } = values
   const { category, subject, pattern, may, ends } = grant
   return html`<div class="connected"><p>${words.grant(subject, may, pattern, ends === null ? null : exactView(ends))}</p>
-${endForm(values, { id: `grant-${index}-until`, ends, isRefused: false, fields: { action: 'grant_until', category, pattern, version } }, words)}
+${values.fresh_href === null ? endForm(values, { id: `grant-${index}-until`, ends, isRefused: false, fields: { action: 'grant_until', category, pattern, version } }, words) : ''}
 <form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'withdraw_grant', category, pattern, version })}<button class="quiet" type="submit">${words.withdraw(may, pattern)}</button></form></div>`
 }
 

@@ -42,7 +42,9 @@ export async function changeTrust(
   return refusedOnPage(
     exchange,
     async () => {
-      switch (sent.get('action')) {
+      const action = sent.get('action') ?? ''
+      if (widening.has(action)) deps.freshSignIn.require(exchange.caller)
+      switch (action) {
         case 'approve':
           await approve(deps, exchange, peerId, sent)
           noteAct(actor.id, 'PUT', 'trust', peerId)
@@ -65,18 +67,8 @@ export async function changeTrust(
           return goOn(deps, exchange, sent, here, 'saved')
         case 'level':
           return changeLevel(deps, exchange, peerId, sent)
-        case 'follow': {
-          const wish = { target: 'properties', subtarget: '', resource: '', granularity: 'high' }
-          const { subscription } = await deps.subscribing.subscribe(actor, peerId, wish)
-          const { subscriptionId } = subscription
-          return goOn(
-            deps,
-            exchange,
-            sent,
-            `/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
-            'followed',
-          )
-        }
+        case 'follow':
+          return await follow(deps, exchange, peerId, sent)
         case 'end': {
           const { relationship } = await deps.trusts.require(actor.id, peerId, null)
           await deps.trusts.delete(actor, peerId, null, { byPeer: false, notify: true, judge })
@@ -90,6 +82,21 @@ export async function changeTrust(
     (error) => showPeer(deps, exchange, { error: notFollowed(error, sent.get('action')), typed: typedOf(sent) }),
   )
 }
+
+async function follow(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, PeerQuery>,
+  peerId: string,
+  sent: Params,
+): Promise<HttpResponse> {
+  const wish = { target: 'properties', subtarget: '', resource: '', granularity: 'high' }
+  const { subscription } = await deps.subscribing.subscribe(exchange.actor, peerId, wish)
+  const path = `/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscription.subscriptionId)}`
+  return goOn(deps, exchange, sent, path, 'followed')
+}
+
+/** Actions that give access which outlives the session. */
+const widening: ReadonlySet<string> = new Set(['approve', 'approve_until', 'grant_until', 'level'])
 
 function typedOf(sent: Params): TypedPeer {
   return {
@@ -261,6 +268,7 @@ export async function changeRights(
   return refusedOnPage(
     exchange,
     async () => {
+      if (step !== 'preview') deps.freshSignIn.require(caller)
       if (step === 'reset') {
         await deps.permissions.reset(trust, judge)
         noteAct(actor.id, 'DELETE', 'trust', relationship, peerId, 'permissions')
@@ -299,6 +307,7 @@ export async function changeAccess(
   return refusedOnPage(
     exchange,
     async () => {
+      deps.freshSignIn.require(caller)
       const chosen = sentChoices(sent)
       if (chosen === null) throw formRefusal('a choice of access is unknown')
       const { trust, override } = await deps.permissions.require(actor.id, peerId)

@@ -7,7 +7,7 @@ import type { Messages } from '../languages/language.ts'
 import { beyond, confirmationField, levelChoice, reviewView } from './access-review-view.ts'
 import { avatar } from '../shared/avatar.ts'
 import { formField } from '../shared/form-field.ts'
-import { confirmation, hiddenFields } from '../shared/forms.ts'
+import { confirmation, hiddenFields, signInAgain } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { approvalEnd, grantList } from './end-forms-view.ts'
 import { momentView } from '../shared/time.ts'
@@ -37,10 +37,11 @@ export function trustPeerPage(values: TrustPeerValues, context: PageContext): Ht
     html`
 ${following('peer', ['trust', 'subscriptions'], html`${head(values, messages)}${decision(values, messages)}`, peer.peerid)}
 <div class="columns"><div>
+${values.fresh_href === null || values.approval !== null ? '' : html`<section class="card">${signInAgain(values.fresh_href, messages)}</section>`}
 ${following('access', ['trust', 'properties'], html`${rights(values, messages)}${accessTableView(values, messages)}`)}
 ${following('grants', ['trust'], html`${grantList(values, messages)}${approvalEnd(values, messages)}`, peer.peerid)}
 ${mayBox(values, messages)}
-${following('rights', ['trust'], rightsForm(values, messages), peer.peerid)}
+${following('rights', ['trust'], html`${rightsForm(values, messages)}`, peer.peerid)}
 ${following('access-level', ['trust'], html`${level(values, messages)}`, peer.peerid)}
 </div><div>
 ${following('facts-of', ['trust', 'subscriptions'], html`${facts(values, messages)}${follow(values, messages)}`, peer.peerid)}
@@ -94,12 +95,20 @@ ${isAsking && trust.desc !== '' ? html`<p>${words.message(trust.desc)}</p>` : ''
       : words.ifApproved
   }</p>
 ${approval.needs_confirmation ? reviewView(approval, messages) : ''}
-<div class="actions"><form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(approval.fields)}${confirmationField(
-    'confirmation',
-    approval,
-    { typed: typed.action === 'approve' ? typed.confirmation : '', error: errorOf(values, 'approve', 'confirmation') },
-    messages,
-  )}<button type="submit">${words.approveButton}</button></form>${
+${values.fresh_href === null ? '' : signInAgain(values.fresh_href, messages)}
+<div class="actions">${
+    values.fresh_href === null
+      ? html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(approval.fields)}${confirmationField(
+          'confirmation',
+          approval,
+          {
+            typed: typed.action === 'approve' ? typed.confirmation : '',
+            error: errorOf(values, 'approve', 'confirmation'),
+          },
+          messages,
+        )}<button type="submit">${words.approveButton}</button></form>`
+      : ''
+  }${
     isAsking
       ? html`
 <form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'end', version: values.version })}<button class="quiet" type="submit">${words.decline}</button></form>`
@@ -111,7 +120,7 @@ ${approval.needs_confirmation ? reviewView(approval, messages) : ''}
 function level(values: TrustPeerValues, messages: Messages): Html | string {
   const words = messages.peer
   const { form_action, level: form, trust, typed } = values
-  if (form === null) return ''
+  if (form === null || values.fresh_href !== null) return ''
   if (form.review !== null) return levelReview(values, form.review, messages)
   const error = errorOf(values, 'level', 'trust_type')
   return html`<details class="card" id="level"${typed.action === 'level' ? html` open` : ''}><summary>${words.changeLevel}</summary>

@@ -61,6 +61,7 @@ export async function requestTrust(
         )
         return showTrustNew(deps, exchange, { typed, review, error })
       }
+      deps.freshSignIn.require(exchange.caller)
       const { trust_type: relationship, description } = typed
       const trust = await deps.trusts.request(exchange.actor, { url, relationship, description })
       noteAct(exchange.actor.id, 'POST', 'trust')

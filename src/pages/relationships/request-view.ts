@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { levelChoice, reviewView } from './access-review-view.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
-import { hiddenFields } from '../shared/forms.ts'
+import { hiddenFields, signInAgain } from '../shared/forms.ts'
 import { actorPage, forgeryField, type PageContext } from '../shared/layout.ts'
 import type { AccessReview, TrustNewValues } from './values.ts'
 import type { Html } from '../shared/values.ts'
@@ -36,6 +36,7 @@ function request(values: TrustNewValues, messages: Messages): Html {
   return html`
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>
+${values.fresh_href === null ? '' : html`<section class="card">${signInAgain(values.fresh_href, messages)}</section>`}
 <form class="card" method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="step" value="review">
 ${formField({
   id: 'peer_url',
@@ -84,7 +85,8 @@ function reviewed(values: TrustNewValues, review: AccessReview, messages: Messag
 ${reviewView(review, messages)}
 ${typed.description === '' ? '' : html`<p>${words.messageIs(typed.description)}</p>`}
 <p class="fine">${words.notSent}</p>
-<div class="actions"><form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(fields)}<button type="submit">${words.send}</button></form>
+${values.fresh_href === null ? '' : signInAgain(values.fresh_href, messages)}
+<div class="actions">${values.fresh_href === null ? html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(fields)}<button type="submit">${words.send}</button></form>` : ''}
 <form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ ...fields, step: 'edit' })}<button class="quiet" type="submit">${words.back}</button></form></div>
 </section>`
 }

@@ -49,6 +49,7 @@ function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/trust/new',
       access: 'www',
+      freshSignIn: 'some',
       summary:
         'Shows what another actor will be able to do (`step=review`), or asks the actor for a relationship (`step=send`)',
       request: pageForm('peer_url', 'trust_type', 'relationship', 'description', 'step', 'reviewed'),
@@ -78,6 +79,7 @@ function inviteRoutes(deps: RelationshipPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/trust/invite',
       access: 'www',
+      freshSignIn: 'some',
       summary:
         'Creates an invitation (`action=create`), whose link only this page shows, or revokes one (`action=revoke`)',
       request: pageForm('action', 'trust_type', 'nickname', 'days', 'invitation'),
@@ -104,6 +106,7 @@ function peerRoutes(deps: RelationshipPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/trust/:peerid',
       access: 'www',
+      freshSignIn: 'some',
       summary:
         'Changes the relationship: its approval, the end of the approval or of a grant, its access level, the nickname of the peer, or its end. Also withdraws a grant, and follows what the peer shows',
       query: peerQuery,
@@ -136,6 +139,7 @@ function rightsRoutes(deps: RelationshipPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/trust/:peerid/permissions',
       access: 'www',
+      freshSignIn: 'some',
       summary: 'Shows what other rights would mean for the peer, saves them, or goes back to those of the trust type',
       query: peerQuery,
       request: pageForm(
@@ -153,6 +157,7 @@ function rightsRoutes(deps: RelationshipPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/trust/:peerid/access',
       access: 'www',
+      freshSignIn: 'some',
       summary: 'Allows or blocks properties and operations by name for a peer; fields `set:<category>:<name>`',
       query: peerQuery,
       request: pageForm('version'),

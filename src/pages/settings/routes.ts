@@ -22,6 +22,7 @@ export function settingsPageRoutes(deps: SettingsPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/settings',
       access: 'www',
+      freshSignIn: 'some',
       summary:
         'Changes the name (`name`) or the appearance (`appearance`), or deletes the actor (`delete`), with the owner’s name typed as `confirmation`',
       request: pageForm('action', 'display_name', 'version', 'language', 'theme', 'time_zone', 'confirmation'),

@@ -2,7 +2,6 @@
 import type { ServiceError } from '../../errors.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
-import { requireFresh } from '../../http/dispatch/fresh-sign-in.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -83,7 +82,7 @@ async function deleteActor(deps: SettingsPageDeps, exchange: PageExchange, sent:
       ({ settings }) => settings.wrongConfirmation(actor.creator),
       { field: 'confirmation' },
     )
-  requireFresh(deps, exchange.caller)
+  deps.freshSignIn.require(exchange.caller)
   await deps.actors.deleteWithEvents(actor)
   const cookies = [...clearCookies(), ...clearedSignedInMark(request), noticeCookie('accountDeleted')]
   return { ...redirect(302, `${deps.baseUrl}/`), cookies }

@@ -2,7 +2,6 @@
 import type { Actors } from '../../actor/actors.ts'
 import type { Config } from '../../config/options.ts'
 import type { ServiceError } from '../../errors.ts'
-import { freshSignInAddress, type FreshSignInDeps, isFresh } from '../../http/dispatch/fresh-sign-in.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Properties } from '../../property/properties.ts'
@@ -18,13 +17,13 @@ import { visible } from '../shared/visible.ts'
 import { nameIn, nameProperty } from './display-name.ts'
 import type { LanguageChoice, SettingsValues } from './values.ts'
 
-export interface SettingsPageDeps extends PageDeps, FreshSignInDeps {
+export interface SettingsPageDeps extends PageDeps {
   readonly actors: Actors
   readonly accounts: Pick<Accounts, 'find'>
   readonly operators: Pick<Operators, 'nameOf'>
   readonly properties: Properties
   readonly providers: Providers
-  readonly config: Pick<Config, 'peerProfileAttributes' | 'freshSignInMinutes'>
+  readonly config: Pick<Config, 'peerProfileAttributes'>
   readonly pages: {
     readonly settings: View<SettingsValues>
   }
@@ -65,7 +64,6 @@ export async function showSettings(
     operator_href: account === null || deps.operators.nameOf(account) === null ? null : `${deps.basePath}/admin`,
     typed_confirmation: typed.confirmation ?? '',
     form_action: `${values.actor_www}/settings`,
-    fresh_href: isFresh(deps, caller) ? null : freshSignInAddress(deps, actor.id, `${values.actor_www}/settings`),
   })
   return showPage(deps, exchange, page, error?.status)
 }

@@ -26,8 +26,6 @@ export interface SettingsValues extends ActorPageValues {
   readonly provider: string | null
   readonly typed_confirmation: string
   readonly form_action: string
-  /** Address of a sign-in, without which the actor can be neither exported nor deleted; null after a recent sign-in. */
-  readonly fresh_href: string | null
   /** Path of the pages of operators; null for everybody else. */
   readonly operator_href: string | null
 }

@@ -13,6 +13,7 @@ import {
   undoableNoticeCookie,
   undoableRequestOf,
 } from '../../http/dispatch/flash-messages.ts'
+import type { FreshSignInDeps } from '../../http/dispatch/fresh-sign-in.ts'
 import type { History } from '../../history/history.ts'
 import { currentContext } from '../../observe/context.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -20,7 +21,7 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { parseRedirectTarget, urlOf } from '../../http/dispatch/urls.ts'
 
 /** Deps of every page of an actor. */
-export interface PageDeps extends SiteDeps, CountDeps {
+export interface PageDeps extends SiteDeps, CountDeps, FreshSignInDeps {
   /** Public URL without a trailing slash. */
   readonly baseUrl: string
   readonly history: Pick<History, 'hasRequest' | 'isOn'>
@@ -42,6 +43,7 @@ export async function pageValues(
     id: actor.id,
     creator: actor.creator,
     url: `${urlOf(deps, actor.id)}/www${path}`,
+    fresh_href: deps.freshSignIn.addressFor(caller, actor.id, `${root}/www${path}`),
     actor_root: root,
     actor_www: `${root}/www`,
     csrf_token: csrfToken,

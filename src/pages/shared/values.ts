@@ -108,6 +108,8 @@ export interface ActorPageValues extends SiteValues, NavigationCounts {
   readonly actor_root: string
   /** Path of the actor's pages: `/<prefix>/<actor>/www`. */
   readonly actor_www: string
+  /** Address of a sign-in that leads back to this page, for forms that need a fresh one. Null while the last one is fresh. */
+  readonly fresh_href: string | null
   /** Form field `csrf_token` of every form. */
   readonly csrf_token: string
   /** False when Basic credentials opened the page, because browsers keep these until they are closed. */

@@ -4,14 +4,13 @@ import type { Caller } from '../../../caller.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import { type HttpResponse, json, noContent, redirect } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
-import { type FreshSignInDeps, requireFresh } from '../../dispatch/fresh-sign-in.ts'
+import type { FreshSignInDeps } from '../../dispatch/fresh-sign-in.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, actorSchema } from '../../dispatch/schemas.ts'
 import { loginRedirect, type LoginRedirectDeps } from '../../dispatch/sign-in-redirect.ts'
 import { type HomeDeps, homeOf } from '../../dispatch/urls.ts'
 
 export interface ActorRouteDeps extends HomeDeps, LoginRedirectDeps, FreshSignInDeps {
-  readonly config: HomeDeps['config'] & FreshSignInDeps['config']
   readonly actors: Actors
 }
 
@@ -33,10 +32,10 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor',
       access: 'actor',
+      freshSignIn: 'all',
       summary: 'Deletes the actor and all its data',
       responses: { 204: 'Deleted', ...actorErrors },
-      handler: async ({ actor, caller }) => {
-        requireFresh(deps, caller)
+      handler: async ({ actor }) => {
         await deps.actors.deleteWithEvents(actor)
         return noContent()
       },
@@ -56,8 +55,8 @@ function get(deps: ActorRouteDeps, exchange: ActorExchange): HttpResponse {
     {
       id: actor.id,
       creator: actor.creator,
-      // The passphrase makes its holder the owner, so no relationship may read it, whatever its rights.
-      passphrase: isRelated(caller) ? undefined : deps.actors.passphraseOf(actor),
+      // The passphrase makes its holder the owner for good, so neither a relationship nor an old session may read it.
+      passphrase: isRelated(caller) || !deps.freshSignIn.isFresh(caller) ? undefined : deps.actors.passphraseOf(actor),
       trustee_root: actor.trusteeRoot ?? undefined,
     },
     { Vary: 'Accept' },

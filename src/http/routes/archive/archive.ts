@@ -3,13 +3,11 @@ import type { Archives } from '../../../archive/archives.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
-import { freshSignInAddress, type FreshSignInDeps, isFresh, requireFresh } from '../../dispatch/fresh-sign-in.ts'
-import type { ProviderDeps } from '../../dispatch/sign-in-address.ts'
-import type { BaseUrl } from '../../dispatch/urls.ts'
+import type { FreshSignInDeps } from '../../dispatch/fresh-sign-in.ts'
 import { type HttpResponse, redirect } from '../../edge/response.ts'
 import { type ImportRouteDeps, importRoutes } from './imports.ts'
 
-export interface ArchiveRouteDeps extends FreshSignInDeps, ProviderDeps, BaseUrl {
+export interface ArchiveRouteDeps extends FreshSignInDeps {
   readonly archives: Pick<Archives, 'export'>
   readonly basePath: string
 }
@@ -31,28 +29,28 @@ export function archiveRoutes(deps: ArchiveRouteDeps & ImportRouteDeps): readonl
       method: 'GET',
       path: '/:actor/export',
       access: 'archive',
+      freshSignIn: 'all',
       summary: 'All data of the actor as one file, without secrets',
       responses,
-      handler: (exchange) => {
-        requireFresh(deps, exchange.caller)
-        return download(deps, exchange)
-      },
+      handler: (exchange) => download(deps, exchange),
     }),
     defineRoute({
       id: 'exportPage',
       method: 'GET',
       path: '/:actor/www/export',
       access: 'www',
+      freshSignIn: 'some',
       summary: 'The same file as `/<actor>/export`, for the pages of the owner',
       responses: { ...responses, 302: 'To a sign-in, when the last one is not recent' },
-      handler: (exchange) => (isFresh(deps, exchange.caller) ? download(deps, exchange) : toSettings(deps, exchange)),
+      handler: (exchange) =>
+        deps.freshSignIn.isFresh(exchange.caller) ? download(deps, exchange) : toSettings(deps, exchange),
     }),
   ]
 }
 
 /** The browser would stay on the page of the sign-in if the next response were a file, so it continues at the settings. */
 function toSettings(deps: ArchiveRouteDeps, { actor }: Pick<ActorExchange, 'actor'>): HttpResponse {
-  return redirect(302, freshSignInAddress(deps, actor.id, `${deps.basePath}/${actor.id}/www/settings`))
+  return redirect(302, deps.freshSignIn.address(actor.id, `${deps.basePath}/${actor.id}/www/settings`))
 }
 
 async function download(

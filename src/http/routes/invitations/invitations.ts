@@ -102,6 +102,7 @@ function ownerRoutes(deps: InvitationRouteDeps): readonly Route[] {
       path: '/:actor/invitations',
       access: 'invitations',
       isOwnAct: true,
+      freshSignIn: 'all',
       showsSecret: true,
       summary: 'Creates an invitation that one person can use. Its link is shown only in this response',
       request: jsonBody('invite', wishFields),

@@ -4,13 +4,12 @@ import { plainStringField } from '../../../json/fields.ts'
 import type { Arrivals, ShownArrival } from '../../../moving/arrivals.ts'
 import type { Departures, ShownDeparture } from '../../../moving/departures.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
-import { type FreshSignInDeps, requireFresh } from '../../dispatch/fresh-sign-in.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 import { json, noContent } from '../../edge/response.ts'
 
-export interface OwnerMoveRouteDeps extends FreshSignInDeps {
+export interface OwnerMoveRouteDeps {
   readonly departures: Pick<Departures, 'begin' | 'find' | 'stop'>
   readonly arrivals: Pick<Arrivals, 'find' | 'retry'>
 }
@@ -109,11 +108,11 @@ function beginRoute(deps: OwnerMoveRouteDeps): Route {
     method: 'POST',
     path,
     access: 'archive',
+    freshSignIn: 'all',
     summary: 'Moves the actor to another service, in the background. Until its end, other requests are 503',
     request: jsonBody('move the actor', { to: plainStringField('URL of the other service') }),
     responses: { 202: { text: 'The move has begun', schema: moveSchema }, ...writeErrors, ...errorResponses(401, 408) },
     handler: async (exchange) => {
-      requireFresh(deps, exchange.caller)
       const { to } = await exchange.body()
       await deps.departures.begin(exchange.actor, to)
       return json(202, await shown(deps, exchange.actor.id))

@@ -47,6 +47,7 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/oauth/authorize',
       access: 'visitor',
+      freshSignIn: 'some',
       page: true,
       cors: 'page',
       // The form value is bound to this browser and valid once, so another site cannot send it.
@@ -62,6 +63,7 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       method: 'GET',
       path: finishPath,
       access: 'visitor',
+      freshSignIn: 'some',
       page: true,
       takesNoHead: true,
       summary: 'Back from the provider: the client gets its code',
@@ -107,7 +109,7 @@ async function decide(
       const given = await deps.consents.give({ request: asked, trustType }, browser)
       const redirectTo = `${deps.basePath}${finishPath}?consent=${given}`
       const { provider, hint } = decision
-      return redirect(303, beginAddress(deps, provider, { redirect: redirectTo, hint }))
+      return redirect(303, beginAddress(deps, provider, { redirect: redirectTo, hint, isFresh: true }))
     }
     const owner = await signedInOwner(deps, visitor)
     if (owner === null || owner.id !== answered.ownerId) {

@@ -97,6 +97,7 @@ function allKeysRoutes(deps: KeyRouteDeps): readonly Route[] {
       path: '/:actor/keys',
       access: 'keys',
       isOwnAct: true,
+      freshSignIn: 'all',
       showsSecret: true,
       summary: 'Creates an API key, which is shown only in this response',
       request: jsonBody('create a key', {
@@ -131,6 +132,7 @@ function oneKeyRoutes(deps: KeyRouteDeps): readonly Route[] {
       path: '/:actor/keys/:key',
       access: 'keys',
       isOwnAct: true,
+      freshSignIn: 'all',
       summary: 'Renames an API key, or moves its end. Absent members stay',
       request: jsonBody('change the key', { name: optional(nameField), until: optional(endField) }),
       responses: { 204: 'Changed', ...errorResponses(409), ...writeErrors },

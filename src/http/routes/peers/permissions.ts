@@ -30,6 +30,10 @@ export interface PermissionRouteDeps {
 }
 
 export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
+  return [...overrideRoutes(deps), ...grantedRoutes(deps)]
+}
+
+function overrideRoutes(deps: PermissionRouteDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'getPermissions',
@@ -46,6 +50,7 @@ export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
       path,
       access: 'trust',
       isOwnAct: true,
+      freshSignIn: 'all',
       summary: 'Replaces categories of the override; `"merge": false` in one lets its grants stand alone',
       // The override is kept as it was sent.
       request: parsedBody(overrideSchema, (body) => body),
@@ -58,6 +63,8 @@ export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
       path,
       access: 'trust',
       isOwnAct: true,
+      // The override may have withdrawn what the trust type grants.
+      freshSignIn: 'all',
       summary: 'Removes the override',
       responses: { 204: 'Removed', ...actorErrors },
       handler: async ({ actor, params }) => {
@@ -65,6 +72,11 @@ export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
         return noContent()
       },
     }),
+  ]
+}
+
+function grantedRoutes(deps: PermissionRouteDeps): readonly Route[] {
+  return [
     defineRoute({
       id: 'getSharedProperties',
       method: 'GET',

@@ -11,9 +11,10 @@ import { trustChangeFields } from '../../../trust/trust-change.ts'
 import { idAt, trustUrl } from '../../../trust/baseuri.ts'
 import { recordTime } from '../../../trust/record.ts'
 import type { Trust } from '../../../trust/trust.ts'
-import type { Trusts } from '../../../trust/trusts.ts'
+import type { Audience, Trusts } from '../../../trust/trusts.ts'
 import { type HttpResponse, json, noContent, redirect } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
+import type { FreshSignInDeps } from '../../dispatch/fresh-sign-in.ts'
 import { jsonBody, jsonOrForm, parsedBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Exchange, OpenExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, trustSchema, writeErrors } from '../../dispatch/schemas.ts'
@@ -49,7 +50,7 @@ const states = {
   202: 'The relationship, not approved here',
 }
 
-export interface TrustRouteDeps extends TrusteeRouteDeps, BaseUrl {
+export interface TrustRouteDeps extends TrusteeRouteDeps, BaseUrl, FreshSignInDeps {
   readonly trusts: Trusts
   readonly permission: Permission
   readonly permissions: Permissions
@@ -89,6 +90,7 @@ function collectionRoutes(deps: TrustRouteDeps): readonly Route[] {
       path,
       access: 'trust',
       isOwnAct: true,
+      freshSignIn: 'all',
       summary: 'Requests a relationship with another actor',
       request: jsonOrForm('ask for this relationship', wishFields, { orQuery: true }),
       responses: { 201: record, ...errorResponses(408), ...writeErrors },
@@ -136,6 +138,7 @@ function namedChangeRoutes(deps: TrustRouteDeps): readonly Route[] {
       path: `${path}/:relationship`,
       access: 'trust',
       isOwnAct: true,
+      freshSignIn: 'some',
       summary: 'As for one relationship: the segment names the peer',
       request: changeBody,
       responses: { 204: 'Done', ...writeErrors },
@@ -187,6 +190,7 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
       path: ofPeer,
       access: 'trust',
       isOwnAct: true,
+      freshSignIn: 'some',
       summary: 'Approves a relationship, withdraws the approval, or changes what is known of the peer',
       request: changeBody,
       responses: { 204: 'Done', ...writeErrors },
@@ -209,8 +213,9 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
 }
 
 /** Returns the audience, which decides the visible fields of a record. */
-function audience(caller: Caller, trust: Trust): 'owner' | 'peer' | 'others' {
-  if (caller.kind === 'creator') return 'owner'
+function audience({ freshSignIn }: TrustRouteDeps, caller: Caller, trust: Trust): Audience {
+  // The secret makes its holder the peer for good, so an old session may not read it.
+  if (caller.kind === 'creator') return freshSignIn.isFresh(caller) ? 'owner' : 'old session'
   return caller.kind === 'peer' && caller.peerId === trust.peerId ? 'peer' : 'others'
 }
 
@@ -222,17 +227,14 @@ async function list(
 }
 
 /** The records of relationships, for the owner with the ends of OAuth clients. */
-async function shownTo(
-  { trusts, clients }: TrustRouteDeps,
-  caller: Caller,
-  all: readonly Trust[],
-): Promise<readonly object[]> {
+async function shownTo(deps: TrustRouteDeps, caller: Caller, all: readonly Trust[]): Promise<readonly object[]> {
+  const { trusts, clients } = deps
   const ids = caller.kind === 'creator' ? all.flatMap(({ facts }) => facts.oauth_client_id ?? []) : []
   const found = ids.length === 0 ? null : await clients.registered(ids)
   return all.map((trust) => {
     const until = found?.get(trust.facts.oauth_client_id ?? '')?.until ?? null
     const end = until === null ? {} : { client_until: recordTime(until) }
-    return { ...trusts.shown(trust, audience(caller, trust)), ...end }
+    return { ...trusts.shown(trust, audience(deps, caller, trust)), ...end }
   })
 }
 
@@ -257,7 +259,7 @@ async function ask(
   { desc: description, ...wish }: ValuesOf<typeof wishFields>,
 ): Promise<HttpResponse> {
   const trust = await deps.trusts.request(actor, { ...wish, description })
-  return json(201, deps.trusts.shown(trust, audience(caller, trust)), locationOf(deps, trust))
+  return json(201, deps.trusts.shown(trust, audience(deps, caller, trust)), locationOf(deps, trust))
 }
 
 function locationOf(deps: TrustRouteDeps, trust: Trust): { Location: string } {
@@ -348,6 +350,8 @@ async function change(
   if (until !== undefined && approved !== true) {
     throw new ServiceError('bad_request', 'Cannot change this relationship: approved_until needs approved to be true')
   }
+  const isWider = approved === true || permissions !== undefined || baseuri !== undefined
+  if (isWider) deps.freshSignIn.require(caller)
   const end =
     until === undefined ? {} : { approvedUntil: futureTime('change this relationship', new Date(until), deps.now()) }
   if (permissions !== undefined) readOwnOverride(permissions)

@@ -26,6 +26,7 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
       path,
       access: 'trust',
       isOwnAct: true,
+      freshSignIn: 'all',
       summary: 'Sets the trustee of the actor',
       request: jsonBody('set the trustee', trusteeFields),
       responses: { 204: 'Done', ...writeErrors },

@@ -27,7 +27,7 @@ import { noticeOf, noticeShown } from '../../dispatch/flash-messages.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonOf, type RequestBody } from '../../dispatch/request-body.ts'
 import type { Exchange, Route, VisitorExchange } from '../../dispatch/route.ts'
-import { actorSchema, errorResponses } from '../../dispatch/schemas.ts'
+import { createdActorSchema, errorResponses } from '../../dispatch/schemas.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 import {
   beginAddress,
@@ -124,7 +124,7 @@ export function factoryRoutes(deps: FactoryRouteDeps): readonly Route[] {
       summary: 'Creates an actor',
       request: newActor,
       responses: {
-        201: { text: 'The actor, its passphrase included', schema: actorSchema },
+        201: { text: 'The actor, its passphrase included', schema: createdActorSchema },
         302: 'To the provider, where one is configured and a form was sent',
         ...errorResponses(400, 403, 413, 415, 429),
       },

@@ -2,6 +2,7 @@
 import { choiceField } from '../../../json/fields.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
+import type { FreshSignInDeps } from '../../dispatch/fresh-sign-in.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
@@ -24,7 +25,7 @@ const schema = {
   },
 } as const
 
-export interface PasswordAccessRouteDeps extends BaseUrl {
+export interface PasswordAccessRouteDeps extends BaseUrl, FreshSignInDeps {
   readonly passwordAccess: PasswordAccess
 }
 
@@ -46,6 +47,7 @@ export function passwordAccessRoutes(deps: PasswordAccessRouteDeps): readonly Ro
       path: '/:actor/password-access/:created',
       access: 'sessions',
       isOwnAct: true,
+      freshSignIn: 'some',
       summary: 'Keeps or revokes the access of a program; needs a session of the owner. A revocation is final',
       request: jsonBody('decide', {
         decision: choiceField('Whether the program keeps its access', ['keep', 'revoke']),
@@ -76,6 +78,7 @@ async function decide(
   { actor, caller, params }: ActorExchange<'created'>,
   asked: 'keep' | 'revoke',
 ): Promise<HttpResponse> {
+  if (asked === 'keep') deps.freshSignIn.require(caller)
   await deps.passwordAccess.decide({
     ownerId: actor.id,
     actorId: params.created,

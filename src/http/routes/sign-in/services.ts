@@ -60,6 +60,7 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       access: 'services',
       // It starts an authorization in the name of the owner.
       acts: true,
+      freshSignIn: 'all',
       takesNoHead: true,
       summary: 'Redirects the browser to the service to authorize the connection',
       query: redirectQuery,

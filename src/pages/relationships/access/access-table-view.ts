@@ -11,8 +11,9 @@ type Words = Messages['accessTable']
 
 export function accessTableView(values: TrustPeerValues, messages: Messages): Html | string {
   const { accessTable: words } = messages
-  const { access, edits_access: isEditing, trust, form_action, rights_version } = values
+  const { access, trust, form_action, rights_version } = values
   if (access === null) return ''
+  const isEditing = values.edits_access && values.fresh_href === null
   const level = trust.relationship_name
   const data = { label: words.data, columns: [words.view, words.edit, words.remove, words.subscribe], level, isEditing }
   const calls = { label: words.calls, columns: [words.use], level, isEditing }
@@ -22,7 +23,7 @@ ${access.more === 0 ? '' : html`<p class="fine">${words.more(access.more)}</p>`}
   const title = html`<h2 id="access-title">${words.title(trust.peer.name)}</h2>`
   if (!isEditing)
     return html`<section aria-labelledby="access-title"><div class="head">${title}
-<p class="actions"><a class="button quiet" href="${form_action}?edit=access#access-title">${icon('pencil')} ${words.change}</a></p></div>
+${values.fresh_href === null ? html`<p class="actions"><a class="button quiet" href="${form_action}?edit=access#access-title">${icon('pencil')} ${words.change}</a></p>` : ''}</div>
 ${tables}</section>`
   return html`<section aria-labelledby="access-title">${title}
 <p class="fine">${words.choicesText(level)}</p>

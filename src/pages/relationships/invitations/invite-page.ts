@@ -85,6 +85,7 @@ export async function changeInvitations(
     async () => {
       switch (sent.get('action')) {
         case 'create':
+          deps.freshSignIn.require(exchange.caller)
           return showInvite(deps, exchange, { created: await create(deps, exchange, typed) })
         case 'revoke':
           await deps.invitations.revoke(actor.id, sent.get('invitation') ?? '')

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { Messages } from '../../languages/language.ts'
 import { longestNickname } from '../../../trust/trust-change.ts'
 import { formField, selectField } from '../../shared/form-field.ts'
-import { copyButton, hiddenFields } from '../../shared/forms.ts'
+import { copyButton, hiddenFields, signInAgain } from '../../shared/forms.ts'
 import { actorPage, forgeryField, type PageContext } from '../../shared/layout.ts'
 import { momentView } from '../../shared/time.ts'
 import type { Html } from '../../shared/values.ts'
@@ -31,7 +31,7 @@ export function trustInvitePage(values: TrustInviteValues, context: PageContext)
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>
 ${created === null ? '' : createdCard(created, messages)}
-${form(values, messages)}
+${values.fresh_href === null ? form(values, messages) : html`<section class="card">${signInAgain(values.fresh_href, messages)}</section>`}
 ${openInvitations(values, messages)}`,
   )
 }
