@@ -5,7 +5,7 @@ import { createHttp } from './http/create.ts'
 import { toFetch } from './http/edge/fetch.ts'
 import type { Handle } from './http/edge/request.ts'
 import { requireFolder } from './http/edge/content/static-files.ts'
-import { catalogueOf } from './mcp/catalogue/catalogue.ts'
+import { catalogueOf, requireLinearTools } from './mcp/catalogue/catalogue.ts'
 import { openRuntime } from './open-runtime.ts'
 import type { Notices } from './outbox/notices.ts'
 import type { ConsoleOptions } from './pages/languages/language.ts'
@@ -42,6 +42,7 @@ export interface Service {
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config } = options
   const catalogue = catalogueOf(options.registry)
+  await requireLinearTools(catalogue)
   if (config.singlePage !== null) await requireFolder('TROUPE_SINGLE_PAGE', config.singlePage)
   const languages = new Languages(options.console)
   const templates = config.templates === null ? null : await loadTemplates(config.templates)

@@ -523,7 +523,7 @@ export class App {
     } = options
     requireDeclarable(this.#registry.data)
     requireConfiguredTypes(config, new TrustTypes(this.#registry.trustTypes))
-    const baseUrl = (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, '')
+    const baseUrl = (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/(?<!\/)\/+$/, '')
     const plans = providerChoices({ signIn, authenticate, env, config, baseUrl })
     requireAuthenticate(authenticate, plans)
     const signsIn = replaced.providers !== undefined || hasSignIn(config, { plans, authenticate: authenticate ?? null })

@@ -10,6 +10,7 @@ import { build } from 'rolldown'
  * application can update.
  */
 const bundled = [
+  '@eslint-community/regexpp',
   '@opentelemetry/api',
   '@pinojs/redact',
   'ajv',

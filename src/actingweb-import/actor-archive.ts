@@ -274,7 +274,7 @@ class ActorRecords {
         line('companion', {
           name: stringText(name),
           peer_id: stringText(textInRow(row, 'peerid') ?? ''),
-          baseuri: stringText((textInRow(row, 'baseuri') ?? '').replace(/\/+$/, '')),
+          baseuri: stringText((textInRow(row, 'baseuri') ?? '').replace(/(?<!\/)\/+$/, '')),
           type: stringText(type),
           passphrase: stringText(textInRow(row, 'passphrase') ?? ''),
         }),

@@ -47,7 +47,7 @@ export function trustOf(row: SourceRow, createdAt: number): SourceTrust | null {
   return {
     peerId,
     // The library stores the address of the actor itself for a sign-in of its owner.
-    baseuri: isPeer ? (textInRow(row, 'baseuri') ?? '').replace(/\/+$/, '') : '',
+    baseuri: isPeer ? (textInRow(row, 'baseuri') ?? '').replace(/(?<!\/)\/+$/, '') : '',
     type: textInRow(row, 'type') ?? '',
     relationship: textInRow(row, 'relationship') ?? '',
     secret,

@@ -9,6 +9,7 @@ import {
   type InferData,
   type InferInput,
   type JsonSchema,
+  schemaFault,
 } from './schema.ts'
 
 /** The most indexes of a list. Each adds a row for every item. */
@@ -192,7 +193,7 @@ export async function prepareData(declaration: DataDeclaration): Promise<DataDec
   try {
     await declaration.schema.load()
   } catch (error) {
-    throw new ConfigError(`Cannot declare ${what}: its schema is not a valid JSON Schema: ${problemIn(error)}.`)
+    throw new ConfigError(`Cannot declare ${what}: its schema ${schemaFault(error)}.`)
   }
   if (declaration.default === null) return declaration
   try {

@@ -226,9 +226,9 @@ export class Registry {
   async prepare({ checksResults }: { readonly checksResults: boolean }): Promise<void> {
     this.#checksResults = checksResults
     // In production, the first call loads the validator of a plain JSON Schema, so that a start does not wait for it.
-    if (checksResults)
-      for (const kind of ['methods', 'actions'] as const)
-        for (const operation of [...this.#operations[kind].values()].flat()) await requireValidSchemas(kind, operation)
+    for (const kind of ['methods', 'actions'] as const)
+      for (const operation of [...this.#operations[kind].values()].flat())
+        await requireValidSchemas(kind, operation, { loads: checksResults })
     for (const [name, declaration] of this.#data) this.#data.set(name, await prepareData(declaration))
     await this.background.prepare()
   }

@@ -3,8 +3,10 @@
  * plain JSON Schema. Both become a `Schema`: a JSON Schema to publish and a check to run.
  */
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import { problemIn } from '../config/config-error.ts'
 import { ServiceError } from '../errors.ts'
 import type { Json } from '../json/json.ts'
+import { requireLinearPatterns, SlowPatternError } from './patterns/declared.ts'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
@@ -54,7 +56,7 @@ export type InferData<S> = S extends StandardSchema<infer Output> ? Output : Jso
 /** A schema of stored data. Its check does not wait, because it runs inside transactions. */
 export interface DataSchema {
   readonly jsonSchema: JsonSchema | null
-  /** Loads the validator. Call it once before `check`. */
+  /** Loads the validator and checks the patterns. Call it once before `check`. @throws SlowPatternError */
   load(): Promise<void>
   /** Returns the value as the schema converts it. @throws UnfitError */
   check(value: Json): unknown
@@ -75,6 +77,8 @@ export interface Schema {
   readonly jsonSchema: JsonSchema | null
   /** Loads the validator of a plain JSON Schema. @throws Error when the JSON Schema is not valid. */
   load(): Promise<void>
+  /** @throws SlowPatternError when a pattern can take long for a short string. */
+  requireLinear(): Promise<void>
   /** True for a Standard Schema, false for plain JSON Schema. */
   readonly isTyped: boolean
   /** Validates a value. @throws ServiceError `invalid_input` naming the first invalid field. */
@@ -102,12 +106,15 @@ export function outputSchema(declared: DeclaredSchema, explicit?: JsonSchema): S
  */
 export function dataSchema(declared: DeclaredSchema, explicit?: JsonSchema): DataSchema {
   const jsonSchema = explicit ?? jsonSchemaOf(declared, 'output')
-  if (isStandard(declared)) return { jsonSchema, load: async () => {}, check: (value) => fittingValue(declared, value) }
+  const requireLinear = (): Promise<void> =>
+    requireLinearPatterns(isStandard(declared) ? declared : null, jsonSchema, fieldAt)
+  if (isStandard(declared)) return { jsonSchema, load: requireLinear, check: (value) => fittingValue(declared, value) }
   let validate: ValidateFunction | undefined
   return {
     jsonSchema,
     async load() {
       validate = await compile(declared)
+      await requireLinear()
     },
     check(value) {
       if (validate === undefined) throw new Error('Cannot check data: its schema is not loaded')
@@ -133,8 +140,16 @@ function issueOf([issue]: readonly StandardIssue[]): { readonly path: string[]; 
 }
 
 function schemaFor(declared: DeclaredSchema, jsonSchema: JsonSchema | null): Schema {
+  const requireLinear = (): Promise<void> =>
+    requireLinearPatterns(isStandard(declared) ? declared : null, jsonSchema, fieldAt)
   if (isStandard(declared))
-    return { jsonSchema, isTyped: true, load: async () => {}, check: (value) => checkStandard(declared, value) }
+    return {
+      jsonSchema,
+      isTyped: true,
+      load: async () => {},
+      requireLinear,
+      check: (value) => checkStandard(declared, value),
+    }
   let validator: Promise<ValidateFunction> | undefined
   const load = (): Promise<ValidateFunction> => (validator ??= compile(declared))
   return {
@@ -143,8 +158,15 @@ function schemaFor(declared: DeclaredSchema, jsonSchema: JsonSchema | null): Sch
     async load() {
       await load()
     },
+    requireLinear,
     check: async (value) => checkJsonSchema(await load(), value),
   }
+}
+
+/** Describes why a schema was refused, to continue "its schema". */
+export function schemaFault(error: unknown): string {
+  if (error instanceof SlowPatternError) return error.message
+  return `is not a valid JSON Schema: ${problemIn(error)}`
 }
 
 function jsonSchemaOf(declared: DeclaredSchema, side: 'input' | 'output'): JsonSchema | null {

@@ -6,7 +6,7 @@ import type { TrustType, TrustTypes } from '../permission/trust-types.ts'
 import type { ActionMetadata, EventName, MethodMetadata, PropertyHooks, PropertyOperation } from './declarations.ts'
 import { membersOf } from './declared-members.ts'
 import { requireMembers } from './known-members.ts'
-import type { DeclaredSchema, JsonSchema, Schema } from './schema.ts'
+import { type DeclaredSchema, type JsonSchema, type Schema, schemaFault } from './schema.ts'
 
 const events: Readonly<Record<EventName, true>> = {
   actor_created: true,
@@ -190,21 +190,22 @@ export function declaredSchema(
 }
 
 /**
- * Loads the schemas of an operation.
+ * Checks the patterns of an operation.
  *
- * @throws ConfigError when one of them is not a valid JSON Schema.
+ * @param options.loads whether to load the validators too.
+ * @throws ConfigError when a schema is not a valid JSON Schema, or has a pattern that can take long.
  */
 export async function requireValidSchemas(
   kind: 'methods' | 'actions',
   { name, ...sides }: { readonly name: string; readonly input: Schema | null; readonly output: Schema | null },
+  { loads }: { readonly loads: boolean },
 ): Promise<void> {
   for (const side of ['input', 'output'] as const) {
     try {
-      await sides[side]?.load()
+      if (loads) await sides[side]?.load()
+      await sides[side]?.requireLinear()
     } catch (error) {
-      throw new ConfigError(
-        `Cannot declare the ${nounOf(kind)} ${quote(name)}: its ${side} is not a valid JSON Schema: ${problemIn(error)}.`,
-      )
+      throw new ConfigError(`Cannot declare the ${nounOf(kind)} ${quote(name)}: its ${side} ${schemaFault(error)}.`)
     }
   }
 }

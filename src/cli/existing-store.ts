@@ -18,5 +18,5 @@ export async function withExistingStore<T>(work: (store: Store, config: Config) 
 
 /** The URL of the service in these settings, without a trailing slash. */
 export function publicUrlOf({ baseUrl, port }: Pick<Config, 'baseUrl' | 'port'>): string {
-  return (baseUrl ?? `http://localhost:${port}`).replace(/\/+$/, '')
+  return (baseUrl ?? `http://localhost:${port}`).replace(/(?<!\/)\/+$/, '')
 }

@@ -30,8 +30,17 @@ export function loadProblem(path: string, error: unknown): UsageError {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const message = error.message.split('\n', 1)[0] ?? ''
-  const places = (error.stack ?? '').matchAll(/(?:^|[\s(]|file:\/\/)((?:\/|[A-Z]:\\)[^\n()]*?):(\d+)(?::\d+)?\)?$/gm)
+  const places = (error.stack ?? '').split('\n').map(placeIn)
   // Declarations are validated in this service's code; the first other file of the stack contains the declaration.
-  const place = [...places].find(([, file]) => file?.startsWith(ownFolder) === false)
-  return place === undefined ? message : `${message} (${place[1]}:${place[2]})`
+  const place = places.find((one) => one?.file.startsWith(ownFolder) === false)
+  return place === undefined || place === null ? message : `${message} (${place.file}:${place.line})`
+}
+
+/** Reads a line of a stack trace, such as `at run (file:///app/main.ts:3:5)`. */
+function placeIn(text: string): { readonly file: string; readonly line: string } | null {
+  const end = /:(\d+)(?::\d+)?\)?$/.exec(text)
+  const inside = text.slice(text.lastIndexOf('(') + 1, end?.index)
+  const start = /(?:^|\s|file:\/\/)(?=\/|[A-Z]:\\)/.exec(inside)
+  if (end === null || start === null) return null
+  return { file: inside.slice(start.index + start[0].length), line: end[1] ?? '' }
 }

@@ -120,7 +120,7 @@ export interface ClientPeer<Application> {
  */
 export function createClient<Application = unknown>(options: TroupeClientOptions = {}): TroupeClient<Application> {
   const browser = pageOf()
-  const url = (options.url ?? originOf(browser)).replace(/\/+$/, '')
+  const url = (options.url ?? originOf(browser)).replace(/(?<!\/)\/+$/, '')
   const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init))
   const toService = serviceSender(url, send)
   const source = sessionOf(options, { url, browser, send: toService })

@@ -110,7 +110,7 @@ export class TokenSession implements SessionSource {
   /** Removes the parameters of the sign-in from the address of the page. */
   #tidy(address: string | null): ClientSession {
     const { browser } = this.#deps
-    if (browser !== null) browser.rename(address ?? browser.address().replace(/\?.*$/, ''))
+    if (browser !== null) browser.rename(address ?? browser.address().replace(/\?.*/s, ''))
     return this.state.current
   }
 
@@ -139,7 +139,7 @@ export class TokenSession implements SessionSource {
     const { tab } = browser
     if (tab === null)
       throw new RequestFailed('Cannot sign in: the browser forbids this page to store data', { code: 'no_storage' })
-    const page = new URL(returnTo ?? browser.address().replace(/[?#].*$/, ''), browser.address())
+    const page = new URL(returnTo ?? browser.address().replace(/[?#].*/s, ''), browser.address())
     const response = await this.#deps.send('POST', '/oauth/spa/authorize', {
       ...(provider === undefined ? {} : { provider }),
       redirect_uri: page.href,

@@ -77,7 +77,7 @@ function refuseUnknown(code: object, env: Environment): void {
 /** Kubernetes sets such variables for every service in a namespace, also for one named "troupe" or "troupe-web". */
 function isServiceLink(name: string, value: string): boolean {
   return (
-    /^TROUPE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(name) ||
+    /_(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/s.test(name) ||
     (/^TROUPE_(.+_)?PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value))
   )
 }

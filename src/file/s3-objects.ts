@@ -30,14 +30,14 @@ export interface S3Settings {
 /** Reads `s3://<bucket>/<prefix>?endpoint=<URL>&region=<region>`, which `config/options.ts` has checked. */
 export function s3Settings(place: string, key: Pick<S3Settings, 'accessKeyId' | 'secretAccessKey'>): S3Settings {
   const url = new URL(place)
-  const path = url.pathname.replace(/^\/+|\/+$/g, '')
+  const path = url.pathname.replace(/^\/+|(?<!\/)\/+$/g, '')
   const region = url.searchParams.get('region') ?? 'us-east-1'
   return {
     ...key,
     bucket: url.hostname,
     prefix: path === '' ? '' : `${path}/`,
     region,
-    endpoint: (url.searchParams.get('endpoint') ?? `https://s3.${region}.amazonaws.com`).replace(/\/+$/, ''),
+    endpoint: (url.searchParams.get('endpoint') ?? `https://s3.${region}.amazonaws.com`).replace(/(?<!\/)\/+$/, ''),
     style: url.searchParams.get('style') === 'host' ? 'host' : 'path',
   }
 }
@@ -199,7 +199,7 @@ export class S3Objects {
   #urlOf(name: string, query: Readonly<Record<string, string>>): string {
     const { endpoint, bucket, prefix, style } = this.#settings
     const url = new URL(endpoint)
-    const base = url.pathname.replace(/\/+$/, '')
+    const base = url.pathname.replace(/(?<!\/)\/+$/, '')
     const object = name === '' ? '' : `${prefix}${name}`
     if (style === 'host') url.hostname = `${bucket}.${url.hostname}`
     url.pathname = style === 'host' ? `${base}/${object}` : `${base}/${bucket}/${object}`

@@ -368,7 +368,7 @@ export class Departures {
         `Cannot move to ${quoted(trimmed)}: name the service without further parts`,
       )
     if (liesBelow(url, baseUrl)) throw new ServiceError('invalid_value', 'Cannot move: this is the service itself')
-    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+    return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`
   }
 
   async #requireReady(actorId: string): Promise<void> {

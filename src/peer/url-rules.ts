@@ -76,6 +76,6 @@ export function hostOf(url: string): string {
 export function liesBelow(url: URL, baseuri: string): boolean {
   const base = URL.parse(baseuri)
   if (base === null || base.origin !== url.origin || /%2f|%5c/i.test(url.pathname)) return false
-  const prefix = base.pathname.replace(/\/+$/, '')
+  const prefix = base.pathname.replace(/(?<!\/)\/+$/, '')
   return url.pathname === prefix || url.pathname.startsWith(`${prefix}/`)
 }

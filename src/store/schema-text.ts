@@ -23,45 +23,43 @@ export function readSchema(migrations: readonly Migration[]): SchemaTable[] {
   const sql = migrations
     .map((migration) => compile(migration.sql, 'postgres').text.replaceAll(/--[^\n]*/g, ''))
     .join('\n')
-  return [...sql.matchAll(/^CREATE TABLE (\w+) \((.*?)^\)/gms)].map(([, name = '', body = '']) => ({
-    name,
-    columns: [...body.matchAll(/^ {2}([a-z]\w*) /gm)].map(([, column = '']) => column),
-    primaryKey: keyOf(body),
-    foreignKeys: [...columnReferences(body), ...tableReferences(body)],
-    uniqueIndexes: [...sql.matchAll(new RegExp(`^CREATE UNIQUE INDEX \\w+ ON ${name} \\(([^)]*)\\)`, 'gm'))].map(
-      ([, columns = '']) => list(columns),
-    ),
-  }))
+  const [, ...tables] = sql.split(/^CREATE TABLE /m)
+  const uniqueIndexes = [...sql.matchAll(/^CREATE UNIQUE INDEX \w+ ON (\w+) \(([^()]*)\)/gm)]
+  return tables.map((table) => {
+    const [head = '', ...rest] = table.split(' (\n', 2)
+    const [body = ''] = rest.join('').split('\n)', 1)
+    const definitions = body.split(/,\s*\n(?= {2}\S)/).map((text) => text.trim())
+    return {
+      name: head,
+      columns: definitions.flatMap((definition) => /^([a-z]\w*) /.exec(definition)?.[1] ?? []),
+      primaryKey: keyOf(definitions),
+      foreignKeys: [...definitions.flatMap(columnReference), ...definitions.flatMap(tableReference)],
+      uniqueIndexes: uniqueIndexes.flatMap(([, name, columns = '']) => (name === head ? [list(columns)] : [])),
+    }
+  })
 }
 
-function keyOf(body: string): string[] {
-  const [, own] = /^ {2}(\w+) [^\n]*PRIMARY KEY/m.exec(body) ?? []
-  const [, several = ''] = /^ {2}PRIMARY KEY \(([^)]*)\)/m.exec(body) ?? []
-  return own === undefined || own === 'PRIMARY' ? list(several) : [own]
+function keyOf(definitions: readonly string[]): string[] {
+  const own = definitions.find((definition) => /^[a-z]/.test(definition) && definition.includes('PRIMARY KEY'))
+  if (own !== undefined) return [own.split(' ', 1)[0] ?? '']
+  return definitions.flatMap((definition) => list(/^PRIMARY KEY \(([^()]*)\)/.exec(definition)?.[1] ?? ''))
 }
 
-function columnReferences(body: string): ForeignKey[] {
-  return [...body.matchAll(/^ {2}([a-z]\w*) [^\n]*?REFERENCES (\w+) \(([^)]*)\)([^,\n]*)/gm)].map(
-    ([, column = '', table = '', references = '', action = '']) => ({
-      columns: [column],
-      table,
-      references: list(references),
-      action: action.trim(),
-    }),
-  )
+function columnReference(definition: string): ForeignKey[] {
+  const [, column] = /^([a-z]\w*) /.exec(definition) ?? []
+  return column === undefined ? [] : referenceIn(definition, [column])
 }
 
-function tableReferences(body: string): ForeignKey[] {
-  return [...body.matchAll(/FOREIGN KEY \(([^)]*)\)\s+REFERENCES (\w+) \(([^)]*)\)([^,\n]*)/g)].map(
-    ([, columns = '', table = '', references = '', action = '']) => ({
-      columns: list(columns),
-      table,
-      references: list(references),
-      action: action.trim(),
-    }),
-  )
+function tableReference(definition: string): ForeignKey[] {
+  const [, columns] = /^(?:CONSTRAINT \w+ )?FOREIGN KEY \(([^()]*)\)/.exec(definition) ?? []
+  return columns === undefined ? [] : referenceIn(definition, list(columns))
+}
+
+function referenceIn(definition: string, columns: readonly string[]): ForeignKey[] {
+  const [, table = '', references = '', action = ''] = /\bREFERENCES (\w+) \(([^()]*)\)([^,\n]*)/.exec(definition) ?? []
+  return table === '' ? [] : [{ columns, table, references: list(references), action: action.trim() }]
 }
 
 function list(columns: string): string[] {
-  return columns.split(',').map((column) => column.trim())
+  return columns === '' ? [] : columns.split(',').map((column) => column.trim())
 }

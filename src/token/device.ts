@@ -8,7 +8,7 @@ const programs: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bVivaldi\//, 'Vivaldi'],
   [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
   [/\b(?:Chrome|CriOS|HeadlessChrome)\//, 'Chrome'],
-  [/\bVersion\/[\d.]+ .*\bSafari\//, 'Safari'],
+  [/^(?=.*\bVersion\/[\d.]+ ).*\bSafari\//, 'Safari'],
   [/\bokhttp\//i, 'an Android application'],
   [/\b(?:CFNetwork|Darwin)\//, 'an Apple application'],
   [/\bcurl\//i, 'curl'],

@@ -15,7 +15,7 @@ export function parseBaseuri(text: string): string | null {
   if (text.length > longest || !/^https?:\/\/[!-~]+$/i.test(text)) return null
   const url = URL.parse(text)
   if (url === null || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return null
-  const address = url.href.replace(/\/+$/, '')
+  const address = url.href.replace(/(?<!\/)\/+$/, '')
   if (address === url.origin || /[?#]/.test(text)) return null
   return namesOfClients.test(idAt(address) ?? '') ? null : address
 }

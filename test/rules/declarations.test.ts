@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { type App, type TrustType, troupe } from '../../src/index.ts'
+import { dataSchema, inputSchema } from '../../src/app/schema.ts'
+import { testKeys } from '../support/service.ts'
 
 /** The application without its types: JavaScript code can make these mistakes. */
 const careless = (app: App) => app as unknown as Record<string, (...declared: unknown[]) => unknown>
@@ -379,6 +381,56 @@ const starts: [what: string, declare: (app: App) => unknown, sentence: string][]
     'Cannot declare the method "a": its output is not a valid JSON Schema: schema is invalid: data/required must be array.',
   ],
   [
+    'an input with a pattern that takes exponential time',
+    (app) => app.action('a', { input: z.object({ word: z.string().regex(/^([a-z]+)+$/) }) }, handler),
+    'Cannot declare the action "a": its input has the pattern /^([a-z]+)+$/ at field "word", whose time is exponential in the length of a string. Write it so that two repetitions never read the same characters one after the other, or check the string in code.',
+  ],
+  [
+    'an input with a pattern that takes quadratic time',
+    (app) => app.method('a', { input: { properties: { words: { items: { pattern: ' +$' } } } } }, handler),
+    'Cannot declare the method "a": its input has the pattern / +$/u at field "words[]", whose time is at least quadratic in the length of a string. Write it so that two repetitions never read the same characters one after the other, or check the string in code.',
+  ],
+  [
+    'a pattern of names that takes exponential time',
+    (app) => app.property('a', { schema: { patternProperties: { '^(a|a)*$': {} } } }),
+    'Cannot declare the property "a": its schema has the pattern /^(a|a)*$/u, whose time is exponential in the length of a string. Write it so that two repetitions never read the same characters one after the other, or check the string in code.',
+  ],
+  [
+    'a pattern that only its flags make slow',
+    (app) => app.list('a', { item: z.string().regex(/^(A|a)+$/i) }),
+    'Cannot declare the list "a": its schema has the pattern /^(A|a)+$/i, whose time is exponential in the length of a string. Write it so that two repetitions never read the same characters one after the other, or check the string in code.',
+  ],
+  [
+    'a slow pattern behind a conversion, in data that JSON Schema cannot express',
+    (app) =>
+      app.action(
+        'a',
+        {
+          input: z.object({
+            at: z.date(),
+            w: z
+              .string()
+              .transform(String)
+              .pipe(z.string().regex(/^(a|aa)+$/)),
+          }),
+          inputSchema: {},
+        },
+        handler,
+      ),
+    'Cannot declare the action "a": its input has the pattern /^(a|aa)+$/ at field "w", whose time is exponential in the length of a string. Write it so that two repetitions never read the same characters one after the other, or check the string in code.',
+  ],
+  [
+    'a slow pattern in the output of a tool',
+    (app) =>
+      app.action('a', { mcp: { output: { type: 'object', properties: { b: { pattern: '(b+b+)+c' } } } } }, handler),
+    'Cannot declare the tool "a": its output has the pattern /(b+b+)+c/u at field "b", whose time is exponential in the length of a string. Write it so that two repetitions never read the same characters one after the other, or check the string in code.',
+  ],
+  [
+    'a slow pattern in the data of an alarm',
+    (app) => app.alarm('a', { data: z.object({ b: z.string().regex(/(b|b)*c/) }) }, handler),
+    'Cannot declare the alarm "a": its data has the pattern /(b|b)*c/ at field "b", whose time is exponential in the length of a string. Write it so that two repetitions never read the same characters one after the other, or check the string in code.',
+  ],
+  [
     'a list whose items have no valid JSON Schema',
     (app) => app.list('a', { item: { properties: [] } }),
     'Cannot declare the list "a": its schema is not a valid JSON Schema: schema is invalid: data/properties must be object.',
@@ -412,6 +464,22 @@ describe('the start of an application', () => {
         message: `Cannot use ${setting}: the trust type "friends" does not exist. The trust types are admin, api_key, associate, family, friend, mcp_client, partner, viewer.`,
       })
     })
+
+  it('is rejected in production too when an input has a slow pattern (HTTP-16)', async () => {
+    const app = troupe({ ...common, mode: 'production', baseUrl: 'https://example.com', secretKeys: testKeys })
+    app.action('a', { input: { properties: { b: { pattern: '^(b|b)*$' } } } }, handler)
+    await assert.rejects(app.running(), {
+      name: 'ConfigError',
+      message:
+        'Cannot declare the action "a": its input has the pattern /^(b|b)*$/u at field "b", whose time is exponential in the length of a string. Write it so that two repetitions never read the same characters one after the other, or check the string in code.',
+    })
+  })
+
+  it('accepts linear patterns, and words in data that look like a pattern (HTTP-16)', async () => {
+    const schema = z.object({ to: z.email(), id: z.uuid(), at: z.iso.datetime(), pattern: z.literal('(a+)+$') })
+    await assert.doesNotReject(inputSchema(schema).requireLinear())
+    await assert.doesNotReject(dataSchema({ default: { pattern: '(a+)+$' }, properties: { pattern: {} } }).load())
+  })
 
   for (const folder of ['/nowhere/at/all', import.meta.filename])
     it(`is rejected with one sentence: a single page in ${folder === import.meta.filename ? 'a file' : 'a missing folder'}`, async () => {

@@ -4,7 +4,7 @@ import type { AlarmDeclaration } from './alarms.ts'
 import type { AlarmHandler, ScheduleCall, ScheduleTiming } from './background.ts'
 import { type MembersOf, requireMembers } from '../known-members.ts'
 import { type Timing, timingOf } from './schedule-timing.ts'
-import { inputSchema, type Schema } from '../schema.ts'
+import { inputSchema, type Schema, schemaFault } from '../schema.ts'
 import { requireNamedHandler } from '../validate-declarations.ts'
 
 export interface DeclaredAlarmHandler {
@@ -51,10 +51,9 @@ export class BackgroundDeclarations {
     for (const [name, { schema }] of this.#alarms) {
       try {
         await schema?.load()
+        await schema?.requireLinear()
       } catch (error) {
-        throw new ConfigError(
-          `Cannot declare the alarm ${JSON.stringify(name)}: its data is not a valid JSON Schema: ${problemIn(error)}.`,
-        )
+        throw new ConfigError(`Cannot declare the alarm ${JSON.stringify(name)}: its data ${schemaFault(error)}.`)
       }
     }
   }

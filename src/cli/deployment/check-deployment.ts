@@ -30,7 +30,7 @@ export async function checkDeployment(check: DeploymentCheck): Promise<number> {
     throw new UsageError(
       `Cannot check ${printable(check.address)}: expected the URL of a service, as in https://notes.example.com.`,
     )
-  const findings = await deploymentFindings(new Probe(url.href.replace(/\/+$/, '')), ownerOf(check))
+  const findings = await deploymentFindings(new Probe(url.href.replace(/(?<!\/)\/+$/, '')), ownerOf(check))
   const problems = findings.filter(({ level }) => level === 'problem').length
   const warnings = findings.filter(({ level }) => level === 'warning').length
   if (check.isJson) printJson({ url: url.href, problems, warnings, findings })

@@ -27,7 +27,7 @@ export class RouteNames {
         name,
         pattern: new RegExp(
           `^${name
-            .split(/\{[^}]+\}/)
+            .split(/\{[^{}]+\}/)
             .map((part) => RegExp.escape(part))
             .join('[^/]+')}/?$`,
         ),

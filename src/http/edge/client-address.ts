@@ -36,7 +36,7 @@ export function sourceOf(
 /** Parses an address with or without a port, brackets or a zone. Unwraps an IPv4-mapped IPv6 address. */
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text
-  const address = bare.replace(/%.*$/, '')
+  const address = bare.replace(/%.*/s, '')
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return ipaddr.IPv4.parse(address)
   return ipaddr.IPv6.isValid(address) ? ipaddr.process(address) : null
 }

@@ -128,7 +128,7 @@ class NodeIncoming implements HttpRequest {
 function originForm(target: string, method: string): string {
   if (target.startsWith('/')) return target
   if (target === '*' && method === 'OPTIONS') return '/'
-  const rest = /^https?:\/\/[^/?]+(.*)$/i.exec(target)?.[1]
+  const rest = /^https?:\/\/[^/?]+(.*)/is.exec(target)?.[1]
   if (rest === undefined) return target
   return rest.startsWith('/') ? rest : `/${rest}`
 }

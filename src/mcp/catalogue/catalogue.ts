@@ -4,7 +4,14 @@ import type { DeclaredOperation, Registry } from '../../app/registry.ts'
 import { ConfigError, problemIn } from '../../config/config-error.ts'
 import type { Icon, PromptDeclaration, ResourceDeclaration, ToolDeclaration } from '../../app/mcp-declarations.ts'
 import { isOfMethod } from '../../app/mcp-input.ts'
-import { type DeclaredSchema, inputSchema, type JsonSchema, outputSchema, type Schema } from '../../app/schema.ts'
+import {
+  type DeclaredSchema,
+  inputSchema,
+  type JsonSchema,
+  outputSchema,
+  type Schema,
+  schemaFault,
+} from '../../app/schema.ts'
 import { UriTemplate } from '../../app/uri-template.ts'
 import { propertiesUri } from '../../permission/property-address.ts'
 import { headerParameters, type HeaderParameter } from './header-parameters.ts'
@@ -68,6 +75,15 @@ export function catalogueOf(registry: Registry): Catalogue {
     if (resource !== null) resources.push({ ...resource, needsApproval })
   }
   return { tools, prompts, resources }
+}
+
+/** @throws ConfigError when a tool has a schema of its own with a pattern that can take long. */
+export async function requireLinearTools({ tools }: Catalogue): Promise<void> {
+  for (const { name, check, checkOutput } of tools.values())
+    for (const [side, schema] of [['input', check] as const, ['output', checkOutput] as const])
+      await schema?.requireLinear().catch((error: unknown) => {
+        throw new ConfigError(`Cannot declare the tool ${JSON.stringify(name)}: its ${side} ${schemaFault(error)}.`)
+      })
 }
 
 function toolOf(operation: DeclaredOperation): Omit<Tool, 'needsApproval'> | null {

@@ -23,6 +23,6 @@ export function shortName(name: string): string {
     .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
+    .replaceAll(/^-+|(?<!-)-+$/g, '')
   return plain === '' ? 'troupe' : plain.slice(0, 40)
 }

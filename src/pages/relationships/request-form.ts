@@ -183,7 +183,7 @@ function refused(why: string, onPage: (words: Messages['request']) => string, fi
 /** Returns the actor's URL for a typed address. People omit the scheme, or copy the URL of a page below the actor. */
 function actorAt(address: string): string {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`
-  return url.replace(/\/www(?:[/?#].*)?$/, '')
+  return url.replace(/\/www(?:[/?#].*)?$/s, '')
 }
 
 /** Adds advice for the owner to a failure of the peer. */

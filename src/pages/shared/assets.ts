@@ -15,7 +15,9 @@ const mark = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 /** Removes comments, indentation and spaces without a meaning: a browser reads both files before it shows the first page. */
 function compactStyle(text: string): string {
   return text
-    .replaceAll(/\/\*.*?\*\//gs, '')
+    .split('*/')
+    .map((part) => part.split('/*', 1)[0] ?? '')
+    .join('')
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/ ?([{};>]) ?|([:,]) /g, '$1$2')
     .replaceAll(';}', '}')
