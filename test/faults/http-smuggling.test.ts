@@ -110,6 +110,33 @@ describe('the HTTP parser', () => {
     })
   }
 
+  for (const [what, fields] of [
+    ['keep-alive', { Connection: 'keep-alive' }],
+    ['close', { Connection: 'close' }],
+    ['no Connection field', {}],
+    ['a list of options', { Connection: 'foo, Keep-Alive' }],
+  ] as const)
+    for (const coding of ['chunked', 'Chunked', 'gzip, chunked'])
+      it(`rejects HTTP/1.0 with Transfer-Encoding: ${coding} and ${what}, and serves nothing after it (HTTP-09)`, async () => {
+        service.reset()
+        const wire = await Wire.open(service.url)
+        const body = JSON.stringify({ creator: 'ada@example.com' })
+        const smuggled = requestText(
+          'POST',
+          '/',
+          { 'Content-Type': 'application/json', 'Content-Length': `${body.length}` },
+          body,
+        )
+        const head = { 'Content-Type': 'application/json', 'Transfer-Encoding': coding, ...fields }
+        const first = requestText('POST', '/', head, '2\r\n{}\r\n0\r\n\r\n').replace('HTTP/1.1', 'HTTP/1.0')
+        const answers = await wire.send(first + smuggled).untilClosed()
+        assert.deepEqual(
+          answers.map(({ status, headers }) => [status, headers.get('connection')]),
+          [[400, 'close']],
+        )
+        assert.deepEqual(service.statements, [])
+      })
+
   it('serves HTTP/1.0 without a Host field and closes the connection (HTTP-09)', async () => {
     const wire = await Wire.open(service.url)
     const [answer] = await wire.send('GET /health/live HTTP/1.0\r\n\r\n').untilClosed()

@@ -22,8 +22,14 @@ const lingerMs = 500
  */
 export function toNodeListener(handle: Handle, { stallMs = stalledMs } = {}): RequestListener {
   const turns = new WeakMap<object, Promise<void>>()
+  const ended = new WeakSet<object>()
   return (request, response) => {
     const { socket } = request
+    if (ended.has(socket)) return
+    if (isFaultilyFramed(request)) {
+      ended.add(socket)
+      response.shouldKeepAlive = false
+    }
     const before = turns.get(socket)
     const turn =
       before === undefined
@@ -34,6 +40,14 @@ export function toNodeListener(handle: Handle, { stallMs = stalledMs } = {}): Re
       if (turns.get(socket) === turn) turns.delete(socket)
     })
   }
+}
+
+/**
+ * True for HTTP/1.0 with Transfer-Encoding. A proxy that does not know the field sees other requests on the connection, so
+ * nothing after this message is a request, and the connection is closed (RFC 9112 §6.1).
+ */
+function isFaultilyFramed({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean {
+  return httpVersionMajor === 1 && httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined
 }
 
 /** Serves one request. Never rejects, because no caller could send a response. */
@@ -92,6 +106,7 @@ class NodeIncoming implements HttpRequest {
   get fault(): string | null {
     const { httpVersionMajor, httpVersionMinor, headers } = this.#message
     if (httpVersionMajor < 1) return 'it is older than HTTP/1.0'
+    if (isFaultilyFramed(this.#message)) return 'HTTP/1.0 has no Transfer-Encoding'
     if (this.hasRepeated('host')) return 'it has two Host fields'
     return httpVersionMinor > 0 && headers.host === undefined ? 'it has no Host field' : null
   }
