@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { release } from '../release.ts'
-import { printable, printJson } from './output.ts'
+import { printable, printJson, printText } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -46,8 +46,9 @@ async function show(codes: Json): Promise<void> {
   const code = textIn(codes, 'user_code', 'The service named no code')
   const complete = codes['verification_uri_complete']
   const target = typeof complete === 'string' ? complete : page
-  process.stderr.write(
+  printText(
     `\nOpen ${printable(page)} and enter the code ${printable(code)}\nor scan this with a phone:\n\n${renderUnicodeCompact(target)}\n\nWaiting…\n`,
+    process.stderr,
   )
 }
 

@@ -19,6 +19,7 @@ import { commandArgs } from './command-args.ts'
 import { publicUrlOf } from './existing-store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
+import { print } from './output.ts'
 
 const mostNamed = 100
 
@@ -30,7 +31,6 @@ export async function doctor(args: readonly string[]): Promise<number> {
   if (more.length > 0 || Object.keys(options).length > 0 || ![undefined, 'address', 'deep'].includes(word))
     throw new UsageError('Cannot run troupe doctor: expected the URL of a service, deep, address or no argument.')
   if (word === 'address') return checkAddress()
-  const print = (line: string): void => void process.stdout.write(`${line}\n`)
   print(
     `troupe    ${release} on Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'of the runtime'}`,
   )
@@ -60,7 +60,7 @@ async function checkAddress(): Promise<number> {
   const baseUrl = publicUrlOf(config)
   const problem = await addressProblem(baseUrl, { keyRing: await keyRingOf(config) })
   if (problem !== null) throw new ConfigError(problem)
-  process.stdout.write(`${baseUrl} leads to this service.\n`)
+  print(`${baseUrl} leads to this service.`)
   return 0
 }
 
@@ -173,7 +173,7 @@ async function requireIntactValues(store: Store, url: string): Promise<void> {
   let count = 0
   for await (const { actorId, name } of damagedValues(store)) {
     count += 1
-    if (count <= mostNamed) process.stdout.write(`damaged   ${JSON.stringify(name)} of actor ${actorId}\n`)
+    if (count <= mostNamed) print(`damaged   ${JSON.stringify(name)} of actor ${actorId}`)
   }
   if (count > 0) {
     throw new StoreStartError(
@@ -187,7 +187,7 @@ async function requireReadableSecrets(store: Store, ring: KeyRing, url: string):
   let count = 0
   for await (const reason of unreadableSecrets(store, ring)) {
     count += 1
-    if (count <= mostNamed) process.stdout.write(`secret    ${reason}\n`)
+    if (count <= mostNamed) print(`secret    ${reason}`)
   }
   if (count > 0) {
     throw new StoreStartError(

@@ -7,6 +7,7 @@ import { resealAll } from '../secret/reseal.ts'
 import { keyRingOf, unfitKeys } from '../open-runtime.ts'
 import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
+import { print, printError } from './output.ts'
 
 export async function keys(args: readonly string[]): Promise<number> {
   const [what, ...more] = args
@@ -16,10 +17,10 @@ export async function keys(args: readonly string[]): Promise<number> {
 }
 
 function newKey(): number {
-  process.stdout.write(`${generateKey()}\n`)
+  print(generateKey())
   if (process.stderr.isTTY) {
-    process.stderr.write(
-      'Put it first in TROUPE_SECRET_KEYS, followed by a comma and the old keys; restart every process; then run: troupe keys rotate\n',
+    printError(
+      'Put it first in TROUPE_SECRET_KEYS, followed by a comma and the old keys; restart every process; then run: troupe keys rotate',
     )
   }
   return 0
@@ -33,8 +34,8 @@ async function rotate(): Promise<number> {
     const ring = await keyRingOf(config)
     if (!(await ringFits(store, ring))) throw unfitKeys(config)
     const { resealed } = await resealAll(store, ring)
-    process.stdout.write(
-      `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} now encrypted with key ${ring.currentId}; you can remove the keys after it.\n`,
+    print(
+      `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} now encrypted with key ${ring.currentId}; you can remove the keys after it.`,
     )
   } finally {
     await store.close()

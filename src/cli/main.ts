@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts'
 import { ListenError } from '../http/edge/server.ts'
 import { release } from '../release.ts'
 import { StoreStartError } from '../store/start-error.ts'
+import { printError, printText } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
 const help = `Troupe ${release}: an actor service that speaks the ActingWeb protocol
@@ -172,12 +173,12 @@ export async function main(args: readonly string[]): Promise<number> {
   process.stdout.on('error', ignoreClosedPipe)
   try {
     const [command, ...rest] = args
-    if (command === undefined || ['help', '--help', '-h'].includes(command)) return print(help)
-    if (['version', '--version', '-v'].includes(command)) return print(`${release}\n`)
+    if (command === undefined || ['help', '--help', '-h'].includes(command)) return show(help)
+    if (['version', '--version', '-v'].includes(command)) return show(`${release}\n`)
     const found = Object.hasOwn(commands, command) ? commands[command] : undefined
     if (found === undefined)
       throw new UsageError(`Unknown command ${JSON.stringify(command)}: troupe --help lists the commands.`)
-    if (rest.some((word) => word === '--help' || word === '-h')) return print(usage[command] ?? help)
+    if (rest.some((word) => word === '--help' || word === '-h')) return show(usage[command] ?? help)
     const option = rest.find((word) => word.startsWith('-'))
     if (option !== undefined && !readsOptions.has(command))
       throw new UsageError(`Unknown option ${option} of troupe ${command}: settings come from the environment.`)
@@ -192,8 +193,8 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
-function print(text: string): number {
-  process.stdout.write(text)
+function show(text: string): number {
+  printText(text)
   return 0
 }
 
@@ -205,11 +206,10 @@ function fail(error: unknown): number {
     error instanceof ListenError ||
     error instanceof StoreStartError
   if (error instanceof ServiceError) {
-    process.stderr.write(`${error.detail.reason ?? error.message}.\n`)
+    printError(`${error.detail.reason ?? error.message}.`)
     return 1
   }
-  process.stderr.write(
-    `${isForOperator ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  )
+  if (isForOperator) printText(`${error.message}\n`, process.stderr)
+  else printText(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`, process.stderr)
   return 1
 }

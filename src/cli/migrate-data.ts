@@ -6,6 +6,7 @@ import { DataMigration } from '../property/maintenance/data-migration.ts'
 import { DeclaredData } from '../property/declared-data.ts'
 import { loadApplication } from './load-application.ts'
 import { UsageError } from './usage-error.ts'
+import { print, printError } from './output.ts'
 
 const mostNamed = 100
 
@@ -16,7 +17,6 @@ export async function migrateData(args: readonly string[]): Promise<number> {
     throw new UsageError('Cannot run troupe migrate-data: expected one module, and plan for a dry run.')
   setDefaultMode('development')
   const { config, data } = await (await loadApplication(file)).declared()
-  const print = (line: string): void => void process.stdout.write(`${line}\n`)
   let named = 0
   // `mustExist`: with a wrong DATABASE_URL, "0 values" would look like a true result.
   const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
@@ -41,9 +41,7 @@ export async function migrateData(args: readonly string[]): Promise<number> {
     const what = `${counted(values, 'value')} and ${counted(items, 'item')}`
     print(isDry ? `troupe migrate-data upgrades ${what}.` : `Upgraded ${what}.`)
     if (failures === 0) return 0
-    process.stderr.write(
-      `Cannot upgrade ${counted(failures, 'property', 'properties')}: correct migrate and run it again.\n`,
-    )
+    printError(`Cannot upgrade ${counted(failures, 'property', 'properties')}: correct migrate and run it again.`)
     return 1
   } finally {
     await store.close()

@@ -65,7 +65,8 @@ export async function newProject(args: readonly string[]): Promise<number> {
   const place = relative('.', folder)
   print(`The project is in ${place === '' ? 'this folder' : place}. Next:`)
   if (place !== '') print(`  cd ${place}`)
-  print('  npm install\n  npm run dev')
+  print('  npm install')
+  print('  npm run dev')
   return 0
 }
 

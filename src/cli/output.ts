@@ -1,19 +1,50 @@
 /** The output of commands on a terminal. */
 
-export function print(line: string): void {
-  process.stdout.write(`${line}\n`)
+type Stream = Pick<NodeJS.WriteStream, 'write'>
+
+/**
+ * Prints one line. Commands print with the functions of this file only: names, messages and archives come from others, and
+ * a terminal acts on control characters in them.
+ */
+export function print(line: string, to: Stream = process.stdout): void {
+  to.write(`${printable(line)}\n`)
+}
+
+/** Prints text with line breaks that the command wrote itself. */
+export function printText(text: string, to: Stream = process.stdout): void {
+  to.write(text.split('\n').map(printable).join('\n'))
+}
+
+export function printError(line: string): void {
+  print(line, process.stderr)
 }
 
 export function printJson(value: object): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+  process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`)
 }
+
+/** Matches what a terminal acts on, and what changes the order or the look of the text around it. */
+const acting = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** Escapes characters that a terminal acts on, because others chose the text. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+  return text.toWellFormed().replace(acting, (character) => {
     const code = character.codePointAt(0) ?? 0
     return `\\u{${code.toString(16)}}`
   })
+}
+
+/** Like `printable`, for JSON: the value stays the same. Line breaks stay, because JSON has them only between its tokens. */
+export function printableJson(json: string): string {
+  return json.replace(acting, (character) =>
+    character === '\n'
+      ? character
+      : Array.from({ length: character.length }, (_, index) => escaped(character.charCodeAt(index))).join(''),
+  )
+}
+
+function escaped(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`
 }
 
 /** @param ms Unix milliseconds. */
@@ -45,6 +76,6 @@ export function progressTo(stream: NodeJS.WriteStream, things: string, every = 1
   return (done) => {
     if (done < next) return
     next = done + every
-    stream.write(`${done} ${things}\n`)
+    print(`${done} ${things}`, stream)
   }
 }

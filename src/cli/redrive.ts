@@ -4,6 +4,7 @@ import { processEnvironment } from '../config/env.ts'
 import { redriveAll } from '../operator/redrive.ts'
 import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
+import { print } from './output.ts'
 
 export async function redrive(args: readonly string[]): Promise<number> {
   const [actorId, peerId, subscriptionId, ...more] = args
@@ -20,14 +21,13 @@ export async function redrive(args: readonly string[]): Promise<number> {
       ...named('subscriptionId', subscriptionId),
     }
     const { changes, notices, entries, alarms, schedules } = await store.write((tx) => redriveAll(tx, of, now))
-    process.stdout.write(`${count(changes, 'change')} and ${count(notices, 'notice')} will be sent again.\n`)
+    print(`${count(changes, 'change')} and ${count(notices, 'notice')} will be sent again.`)
     const work = [
       count(entries, 'event or webhook message', 'events or webhook messages'),
       count(alarms, 'alarm'),
       count(schedules, 'schedule'),
     ]
-    if (entries + alarms + schedules > 0)
-      process.stdout.write(`${work.slice(0, 2).join(', ')} and ${work[2]} will run again.\n`)
+    if (entries + alarms + schedules > 0) print(`${work.slice(0, 2).join(', ')} and ${work[2]} will run again.`)
   } finally {
     await store.close()
   }

@@ -3,6 +3,7 @@ import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import { openStore, scaleStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
+import { print } from './output.ts'
 
 /** Enough for a growth to 16 servers. Citus recommends two to four shards for each core of the final cluster. */
 const defaultShards = 32
@@ -26,14 +27,14 @@ export async function scale(args: readonly string[]): Promise<number> {
   let steps = 0
   await scaleStore({ url, schema }, { shards, isDry }, ({ title }) => {
     steps += 1
-    process.stdout.write(`${title}\n`)
+    print(title)
   })
-  process.stdout.write(
+  print(
     steps === 0
-      ? 'The tables are distributed; no step is missing.\n'
+      ? 'The tables are distributed; no step is missing.'
       : isDry
-        ? `troupe scale init runs these ${steps} steps.\n`
-        : 'The tables are distributed. Restart every process of the service.\n',
+        ? `troupe scale init runs these ${steps} steps.`
+        : 'The tables are distributed. Restart every process of the service.',
   )
   return 0
 }

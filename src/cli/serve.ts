@@ -4,6 +4,7 @@ import type { App } from '../troupe.ts'
 import { stopSignal } from './stop-signal.ts'
 import { watchUnhandledErrors } from './unhandled-errors.ts'
 import { welcome } from './welcome.ts'
+import { print, printText } from './output.ts'
 
 export interface Serving {
   /** Prints neither the welcome nor the end. */
@@ -23,7 +24,7 @@ export async function serve(app: App, { isQuiet = false, onReady, end, longestEn
   const stop = stopSignal(process)
   const { parts } = await app.running()
   const broken = watchUnhandledErrors(parts.log).then(() => 1)
-  if (!isQuiet) process.stdout.write(welcome(parts, listening.url))
+  if (!isQuiet) printText(welcome(parts, listening.url))
   onReady?.(parts.config.port === 0 ? Number(new URL(listening.url).port) : null)
   // Node.js writes the cache at the exit, so a killed process would write none. A complete cache is not written again.
   flushCompileCache()
@@ -33,8 +34,8 @@ export async function serve(app: App, { isQuiet = false, onReady, end, longestEn
     await Promise.race([listening.stop(), longestEnd?.()])
     return 0
   }
-  process.stdout.write('\nStopping: waiting for running requests.\n')
+  printText('\nStopping: waiting for running requests.\n')
   await listening.stop()
-  process.stdout.write('Stopped.\n')
+  print('Stopped.')
   return code
 }

@@ -10,7 +10,7 @@ import { openFileBytes } from '../../file/open-bytes.ts'
 import { keyRingOf } from '../../open-runtime.ts'
 import { commandArgs } from '../command-args.ts'
 import { publicUrlOf, withExistingStore } from '../existing-store.ts'
-import { print, printable, progressTo } from '../output.ts'
+import { print, printable, printableJson, progressTo } from '../output.ts'
 import { withRestoring } from '../restoring.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -49,8 +49,9 @@ async function createFile(path: string): Promise<Awaited<ReturnType<typeof open>
   }
 }
 
+/** A terminal gets the same JSON with escapes, and a file the bytes of the archive. */
 async function write(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+  if (!process.stdout.write(process.stdout.isTTY ? printableJson(text) : text)) await once(process.stdout, 'drain')
 }
 
 export async function importActorByCommand(args: readonly string[]): Promise<number> {

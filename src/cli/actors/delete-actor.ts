@@ -12,7 +12,7 @@ import { deletionNoticesOfActors } from '../../trust/trust-notifications.ts'
 import { commandArgs } from '../command-args.ts'
 import { withExistingStore } from '../existing-store.ts'
 import { loadApplication } from '../load-application.ts'
-import { print, printable, timeText } from '../output.ts'
+import { print, printable, printText, timeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
 
 export async function deleteActorByCommand(args: readonly string[]): Promise<number> {
@@ -75,7 +75,7 @@ async function isConfirmed({ id, creator, createdAt }: Actor, isSure = false): P
   if (isSure) return true
   if (!process.stdin.isTTY)
     throw new UsageError('Cannot ask for confirmation without a terminal: add --yes to delete the actor.')
-  process.stdout.write(
+  printText(
     `Delete actor ${id} of ${printable(creator)}, created ${timeText(createdAt)}, with all its data? Type its id to confirm: `,
   )
   const lines = createInterface({ input: process.stdin })

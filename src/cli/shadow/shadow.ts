@@ -1,6 +1,6 @@
 /** `troupe shadow`: repeats reads at two services and reports the differences of their answers, by route. */
 import { commandArgs } from '../command-args.ts'
-import { printJson } from '../output.ts'
+import { printError, printJson } from '../output.ts'
 import { stopSignal } from '../stop-signal.ts'
 import { UsageError } from '../usage-error.ts'
 import { type Answer, type Compared, differenceOf, mediaTypeOf } from './compare-answers.ts'
@@ -117,8 +117,8 @@ class Shadow {
       pass: () => void (this.report.skipped += 1),
       fail: () => void (this.report.failed += 1),
     })
-    process.stderr.write(
-      `http://127.0.0.1:${mirror.port} passes requests on to ${this.#against.origin}. Stop with Ctrl+C for the report.\n`,
+    printError(
+      `http://127.0.0.1:${mirror.port} passes requests on to ${this.#against.origin}. Stop with Ctrl+C for the report.`,
     )
     await stopSignal(process)
     await mirror.close()

@@ -1,0 +1,127 @@
+/** The output of commands: text of others must not act on the terminal that shows it. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { print, printable, printableJson, printText } from '../../src/cli/output.ts'
+import { App } from '../../src/troupe.ts'
+import { Workplace } from '../support/program.ts'
+import { seeded } from '../support/random.ts'
+
+/** Control and format characters, and separators that end a line. */
+const acting = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+
+const attacks = [
+  '\u001b[2J\u001b[H',
+  '\u001b]0;title\u0007',
+  '\u001b]52;c;cm0gLXJm\u0007',
+  '\u009b31m',
+  '\u0090q\u009c',
+  'a\rb',
+  'a\nImported actor eve: property 1.',
+  'a\bb',
+  '\u202egnp.exe',
+  '\u2066x\u2069',
+  '\u200b',
+  '\u2028x\u2029',
+  '\u{e0041}',
+  '\u0000',
+  '\u007f',
+  '\ud800',
+] as const
+
+/** Collects what is written, as a terminal would receive it. */
+function written(work: (to: { write: (text: string) => boolean }) => void): string {
+  let all = ''
+  work({
+    write: (text) => {
+      all += text
+      return true
+    },
+  })
+  return all
+}
+
+describe('a command', () => {
+  for (const attack of attacks)
+    it(`prints ${JSON.stringify(attack)} without a character on which a terminal acts (ACL-20)`, () => {
+      const line = written((to) => print(`Imported ${attack}.`, to))
+      assert.match(line, /^Imported .*\.\n$/)
+      assert.doesNotMatch(line.slice(0, -1), acting)
+      const text = written((to) => printText(`One\n${attack}\n`, to))
+      assert.doesNotMatch(text.replaceAll('\n', ''), acting)
+      const json = printableJson(JSON.stringify({ value: attack, [attack]: [attack] }, null, 2))
+      assert.doesNotMatch(json.replaceAll('\n', ''), acting)
+      assert.deepEqual(JSON.parse(json), { value: attack, [attack]: [attack] })
+    })
+
+  it('prints generated text in one line, and generated JSON with the same value (ACL-20)', () => {
+    const random = seeded(23)
+    for (let run = 0; run < 5000; run++) {
+      const text = Array.from({ length: random.below(12) }, () => {
+        const kind = random.below(4)
+        if (kind === 0) return random.pick(attacks)
+        if (kind === 1) return String.fromCharCode(random.below(0xa1))
+        return String.fromCodePoint(random.below(kind === 2 ? 0x2100 : 0x11_0000))
+      }).join('')
+      assert.doesNotMatch(written((to) => print(text, to)).slice(0, -1), acting)
+      assert.doesNotMatch(printable(text), acting)
+      const json = printableJson(JSON.stringify([text]))
+      assert.doesNotMatch(json, acting)
+      assert.deepEqual(JSON.parse(json), JSON.parse(JSON.stringify([text])))
+    }
+  })
+
+  it('keeps every other character (ACL-20)', () => {
+    const text = 'Ada Lovelace ✓ “quoted” äöü 山田 🎉 C:\\path 100 %'
+    assert.equal(
+      written((to) => print(text, to)),
+      `${text}\n`,
+    )
+  })
+
+  it('prints with the functions of output.ts only (ACL-20)', () => {
+    const direct = globSync('src/cli/**/*.ts')
+      .filter((file) => !file.endsWith('cli/output.ts'))
+      .flatMap((file) => {
+        const lines = readFileSync(file, 'utf8').split('\n')
+        return lines
+          .filter((line) => /\bstd(?:out|err)\.write\(|\bconsole\.|\bprocess\._raw/.test(line))
+          .map((line) => `${file}: ${line.trim()}`)
+      })
+    assert.deepEqual(direct, [
+      // The archive itself, with escapes on a terminal.
+      "src/cli/actors/archive-actor.ts: if (!process.stdout.write(process.stdout.isTTY ? printableJson(text) : text)) await once(process.stdout, 'drain')",
+    ])
+  })
+})
+
+describe('troupe actors import', () => {
+  const key = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
+  const archives: readonly (readonly [what: string, text: (attack: string) => string])[] = [
+    ['no JSON', (attack) => attack],
+    ['another kind', (attack) => JSON.stringify({ kind: attack })],
+    ['another version', (attack) => JSON.stringify({ kind: 'archive', version: attack, actor: attack })],
+    ['another format', (attack) => `{"kind":"archive","format":"${attack.replaceAll(/[\n\r\0]/g, '')}"}`],
+  ]
+  for (const [what, textOf] of archives)
+    it(`prints no escape sequence of an archive with ${what} (ACL-20)`, async () => {
+      const place = new Workplace()
+      try {
+        const database = `sqlite:${place.path('troupe.db')}`
+        const env = { DATABASE_URL: database, TROUPE_SECRET_KEYS: key, TROUPE_FILES: place.path('files') }
+        const type = 'urn:actingweb:example.com:output'
+        const app = new App({ type, mode: 'development', database, secretKeys: key, env: {}, logLevel: 'silent' })
+        await app.start()
+        await app.close()
+        for (const attack of ['\u001b]0;title\u0007', '\u009b2J\u202e']) {
+          place.write('bad.jsonl', `${textOf(attack)}\n`)
+          const { code, stdout, stderr } = await place.run(['actors', 'import', 'bad.jsonl'], { env })
+          assert.equal(code, 1)
+          assert.match(stderr, /archive/)
+          assert.doesNotMatch(`${stdout}${stderr}`.replaceAll('\n', ''), acting)
+        }
+      } finally {
+        await place.remove()
+      }
+    })
+})
