@@ -29,7 +29,7 @@ export function createMcp(runtime: Runtime, { catalogue, permission, property, a
     server: { name: identity.name, version: identity.version },
     instructions: config.mcpInstructions,
     sessions: new McpSessions({ store, timers, now }),
-    tasks: new McpTasks({ store, live, keyRing, timers, now }),
+    tasks: new McpTasks({ store, live, keyRing, timers, permission, now }),
     approvals,
     remember: rememberClient(store),
     note: ({ access, method, target, decision, reason, isRead }) =>

@@ -350,7 +350,7 @@ describe('the owner’s approval', () => {
         headers: { cookie: `oauth_token=${session}`, accept: 'text/html' },
       })
       const text = await page.text()
-      for (const shown of ['note 0<', 'note 899<', 'and the last one']) assert.ok(text.includes(shown), shown)
+      for (const shown of ['&quot;note 0&quot;<', '&quot;note 899&quot;<', 'and the last one']) assert.ok(text.includes(shown), shown)
       assert.ok(!text.includes('not shown here'))
       const tooLong = await call({ text: 'x'.repeat(16_384) })
       assert.equal(tooLong.body.result.isError, true)
@@ -532,13 +532,26 @@ describe('tasks', () => {
       const { parts, store, keyRing } = await service.app.running()
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
       const { McpTasks } = await import('../../src/mcp/tasks/tasks.ts')
-      const dead = new McpTasks({ store, live: parts.live, keyRing, timers: { setTimer: () => () => {} }, now })
+      const { permission } = parts
+      const dead = new McpTasks({
+        store,
+        live: parts.live,
+        keyRing,
+        timers: { setTimer: () => () => {} },
+        permission,
+        now,
+      })
       const left = await dead.begin(access, 'count', {})
       const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
       assert.ok((await actor.request('PUT', path, { tools: { denied: ['count'] } })).status < 300)
       later = 60_000
-      const task = await untilTask(client, String(left.view['taskId']), takes)
-      assert.deepEqual([task.status, task.error?.code], ['failed', 403])
+      const taskId = String(left.view['taskId'])
+      const { body } = await client.modern('tasks/get', { taskId }, takes)
+      assert.match(body.error.message, /These credentials may not use the tool "count"/)
+      const { status } = (await store.read((q) =>
+        q.get<{ status: string }>('SELECT status FROM mcp_task WHERE actor_id = $1 AND task_id = $2', actor.id, taskId),
+      )) ?? { status: '' }
+      assert.equal(status, 'working')
     })
 
     it('do not exist after the owner withdrew the approval (MCP-12)', async () => {
@@ -569,7 +582,15 @@ describe('tasks', () => {
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
       // The process of this task crashed before it began the work.
       const { McpTasks } = await import('../../src/mcp/tasks/tasks.ts')
-      const dead = new McpTasks({ store, live: parts.live, keyRing, timers: { setTimer: () => () => {} }, now })
+      const { permission } = parts
+      const dead = new McpTasks({
+        store,
+        live: parts.live,
+        keyRing,
+        timers: { setTimer: () => () => {} },
+        permission,
+        now,
+      })
       const left = await dead.begin(access, 'count', {})
       later = 60_000
       const other = await start({ declare, now, database: one.databaseUrl })

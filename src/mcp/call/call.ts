@@ -26,7 +26,7 @@ export interface Channel {
   signal(): AbortSignal
   progress(done: number, total?: number, message?: string): void
   log(level: LogLevel, data: unknown, logger?: string): void
-  /** @throws McpFailure `missing_capability` when a question needs a capability that the client did not declare. */
+  /** Asks without checks: the context of the handler checks the capabilities of the client, and its answers. */
   ask(questions: Readonly<Record<string, ClientQuestion>>): Promise<Readonly<Record<string, unknown>>>
   background(): void
 }

@@ -6,7 +6,7 @@ import { McpFailure } from '../protocol/failure.ts'
 import { isId, isRecord } from '../protocol/message.ts'
 import type { Outgoing } from './outgoing.ts'
 import { modernRevision, type Revision, since } from '../protocol/revisions.ts'
-import { requestOf, requireCapabilities } from './input-required.ts'
+import { requestOf } from './client-answer.ts'
 import type { Session } from '../sessions/session.ts'
 import { type ClientAnswers, newRequestId } from '../sessions/client-answers.ts'
 
@@ -34,7 +34,6 @@ export function channelOf(request: McpRequest, outgoing: Outgoing, clientAnswers
       outgoing.send(notification('notifications/message', { level, data, logger }))
     },
     async ask(questions) {
-      requireCapabilities(questions, client.capabilities)
       if (session === null || revision === modernRevision) {
         throw new McpFailure('missing_capability', 'Cannot ask the client during this call')
       }

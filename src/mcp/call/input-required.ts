@@ -8,6 +8,7 @@ import { digestOf } from '../../json/canonical.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
 import type { Channel, InFlightCall } from './call.ts'
+import { problemIn, requestOf } from './client-answer.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import type { InputRequired, McpResult } from '../protocol/result.ts'
@@ -44,10 +45,11 @@ class RoundTrip {
     this.#answers = { ...this.#before(), ...(isRecord(given) ? given : {}) }
   }
 
-  /** @throws InputRequiredError when an answer is missing or invalid. @throws McpFailure `missing_capability` */
+  /** @throws InputRequiredError when an answer is missing or invalid. */
   ask(questions: Readonly<Record<string, ClientQuestion>>): Answers {
-    requireCapabilities(questions, this.#call.client.capabilities)
-    const open_ = Object.entries(questions).filter(([key, question]) => !isAnswer(question, this.#answers[key]))
+    const open_ = Object.entries(questions).filter(
+      ([key, question]) => problemIn(requestOf(question), this.#answers[key]) !== null,
+    )
     if (open_.length > 0) throw new InputRequiredError(Object.fromEntries(open_))
     return Object.fromEntries(Object.keys(questions).map((key) => [key, this.#answers[key]]))
   }
@@ -120,18 +122,6 @@ export async function withInputRequired(
   }
 }
 
-export function requestOf(question: ClientQuestion): { method: string; params: object } {
-  if ('elicit' in question) {
-    const { message, schema } = question.elicit
-    return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } }
-  }
-  if ('open' in question) {
-    return { method: 'elicitation/create', params: { mode: 'url', ...question.open } }
-  }
-  if ('sample' in question) return { method: 'sampling/createMessage', params: question.sample }
-  return { method: 'roots/list', params: {} }
-}
-
 /** @throws McpFailure `missing_capability` that lists every missing capability. */
 export function requireCapabilities(
   questions: Readonly<Record<string, ClientQuestion>>,
@@ -161,61 +151,4 @@ export function requireCapabilities(
 export function opensAddresses(declared: MessageParams): boolean {
   const elicitation = declared['elicitation']
   return isRecord(elicitation) && isRecord(elicitation['url'])
-}
-
-function isAnswer(question: ClientQuestion, answer: unknown): boolean {
-  if (!isRecord(answer)) return false
-  if ('elicit' in question) {
-    if (answer['action'] === 'decline' || answer['action'] === 'cancel') return true
-    return answer['action'] === 'accept' && fits(question.elicit.schema, answer['content'])
-  }
-  if ('open' in question) return typeof answer['action'] === 'string'
-  if ('sample' in question) return isRecord(answer['content']) || Array.isArray(answer['content'])
-  return Array.isArray(answer['roots'])
-}
-
-/** Checks the content of a form: required members and types. Additional members are allowed. */
-export function fits(schema: MessageParams, content: unknown): boolean {
-  if (!isRecord(content)) return false
-  const properties = isRecord(schema['properties']) ? schema['properties'] : {}
-  const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
-  if (required.some((name) => content[String(name)] === undefined)) return false
-  return Object.entries(properties).every(([name, property]) => {
-    const value = content[name]
-    return value === undefined || !isRecord(property) || fitsType(property, value)
-  })
-}
-
-function fitsType(property: MessageParams, value: unknown): boolean {
-  const choices = choicesOf(property)
-  if (choices !== null && property['type'] !== 'array') return choices.includes(value)
-  switch (property['type']) {
-    case 'string':
-      return typeof value === 'string' && within(value.length, property['minLength'], property['maxLength'])
-    case 'integer':
-      return Number.isInteger(value) && within(Number(value), property['minimum'], property['maximum'])
-    case 'number':
-      return typeof value === 'number' && within(value, property['minimum'], property['maximum'])
-    case 'boolean':
-      return typeof value === 'boolean'
-    case 'array': {
-      const items = isRecord(property['items']) ? choicesOf(property['items']) : null
-      return Array.isArray(value) && value.every((item) => items === null || items.includes(item))
-    }
-    default:
-      return true
-  }
-}
-
-function choicesOf(property: MessageParams): readonly unknown[] | null {
-  const { enum: plain, oneOf, anyOf } = property
-  if (Array.isArray(plain)) return [...(plain as readonly unknown[])]
-  const titled = oneOf ?? anyOf
-  return Array.isArray(titled)
-    ? titled.map((choice: unknown) => (isRecord(choice) ? choice['const'] : undefined))
-    : null
-}
-
-function within(value: number, least: unknown, most: unknown): boolean {
-  return (typeof least !== 'number' || value >= least) && (typeof most !== 'number' || value <= most)
 }

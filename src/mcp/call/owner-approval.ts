@@ -34,7 +34,7 @@ export async function whenApproved(
       try {
         return await run()
       } catch (error) {
-        if (error instanceof InputRequiredError) await deps.approvals.giveBack(call.access, verdict.approvalId)
+        if (error instanceof InputRequiredError) await deps.approvals.giveBack(call.access, verdict)
         throw error
       }
     case 'denied':

@@ -1,7 +1,10 @@
 /** The context of a handler that an AI client calls. */
 import type { ClientQuestion, FormAnswer, McpCall } from '../../app/mcp-declarations.ts'
+import { quoted, ServiceError } from '../../errors.ts'
 import { clientTypeOf, type InFlightCall } from './call.ts'
-import { isRecord } from '../protocol/message.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
+import { handedAnswer, problemIn, requestOf } from './client-answer.ts'
+import { requireCapabilities } from './input-required.ts'
 
 export function toolContextOf(call: InFlightCall): McpCall {
   return new ToolContext(call)
@@ -35,8 +38,11 @@ class ToolContext implements McpCall {
     this.log = (level, data, logger) => channel.log(level, data, logger)
     this.elicit = async (key, question) => (await this.ask({ [key]: { elicit: question } }))[key] as FormAnswer
     this.ask = async (questions) => {
+      requireCapabilities(questions, client.capabilities)
       const answers = await channel.ask(questions)
-      return Object.fromEntries(Object.entries(questions).map(([key, of]) => [key, withConsent(of, answers[key])]))
+      return Object.fromEntries(
+        Object.entries(questions).map(([key, question]) => [key, checkedAnswer(key, question, answers[key])]),
+      )
     }
     this.background = () => channel.background()
   }
@@ -47,12 +53,15 @@ class ToolContext implements McpCall {
 }
 
 /**
- * Drops the content of a form that the person did not submit. A client may send partly filled fields, and a handler that
- * ignores `action` would use data that the person declined to give.
+ * The answer that the handler receives, from every channel. An elicitation without a valid action counts as cancelled.
+ *
+ * @throws ServiceError `invalid_input` for an answer that does not fit its question. The client receives the message.
  */
-function withConsent(question: ClientQuestion, answer: unknown): unknown {
-  if (!('elicit' in question || 'open' in question)) return answer
-  if (!isRecord(answer)) return { action: 'cancel' }
-  if (answer['action'] === 'accept') return answer
-  return { action: answer['action'] === 'decline' ? 'decline' : 'cancel' }
+function checkedAnswer(key: string, question: ClientQuestion, answer: unknown): MessageParams {
+  const request = requestOf(question)
+  const problem = problemIn(request, answer)
+  if (problem === null && isRecord(answer)) return handedAnswer(request, answer)
+  const isSubmitted = isRecord(answer) && answer['action'] === 'accept'
+  if (('elicit' in question || 'open' in question) && !isSubmitted) return { action: 'cancel' }
+  throw new ServiceError('invalid_input', `Cannot use the answer to ${quoted(key)}: ${problem ?? 'it does not fit'}`)
 }

@@ -2,7 +2,7 @@
 import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import type { Cancel, Timers } from '../../timers.ts'
 import type { MessageParams } from '../protocol/message.ts'
-import { requestOf } from '../call/input-required.ts'
+import { requestOf } from '../call/client-answer.ts'
 import { type Outcome, pollIntervalMs, type TaskRecords, viewOf } from './task-records.ts'
 import type { TaskRow } from './task-store.ts'
 

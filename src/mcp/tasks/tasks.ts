@@ -4,9 +4,11 @@
  * process resumes the task if its tool is idempotent (`idempotentHint`), and otherwise marks it as failed.
  */
 import type { Timers } from '../../timers.ts'
-import { ServiceError } from '../../errors.ts'
+import { quoted, ServiceError } from '../../errors.ts'
+import type { Permission } from '../../permission/permission.ts'
 import { randomToken } from '../../secret/random.ts'
 import type { McpAccess } from '../call/call.ts'
+import { problemIn } from '../call/client-answer.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { RunningTask } from './running-task.ts'
@@ -17,6 +19,7 @@ export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
 export interface TasksDeps extends TaskRecordsDeps {
   readonly timers: Timers
+  readonly permission: Pick<Permission, 'may'>
 }
 
 /** Resumes the work of a process that crashed. False for work that must not be repeated. */
@@ -28,12 +31,14 @@ const mostTasks = 100
 export class McpTasks {
   readonly #records: TaskRecords
   readonly #timers: Timers
+  readonly #permission: Pick<Permission, 'may'>
   /** The tasks that this process runs. */
   readonly #running = new Map<string, RunningTask>()
 
-  constructor({ timers, ...deps }: TasksDeps) {
+  constructor({ timers, permission, ...deps }: TasksDeps) {
     this.#records = new TaskRecords(deps)
     this.#timers = timers
+    this.#permission = permission
   }
 
   /** @throws ServiceError `too_many_requests` for a client with too many tasks. */
@@ -47,7 +52,10 @@ export class McpTasks {
     return this.#work(task)
   }
 
-  /** @throws McpFailure `invalid_params` for a task that does not exist, or belongs to another client. */
+  /**
+   * @throws McpFailure `invalid_params` for a task that does not exist, or belongs to another client; `not_permitted` for a
+   *   task of a tool that the client may no longer use.
+   */
   async get(access: McpAccess, taskId: unknown, resumeTask: ResumeTask): Promise<MessageParams> {
     const task = await this.#require(access, taskId)
     if (!this.#records.isDead(task)) return viewOf(task, this.#records.outcomeOf(task))
@@ -61,14 +69,23 @@ export class McpTasks {
     return this.#records.findIds(ownerOf(access), taskIds)
   }
 
-  /** Stores answers to the questions of a task. Answers to other questions, and second answers, are ignored. */
+  /**
+   * Stores answers to the questions of a task. Answers to other questions, and second answers, are ignored.
+   *
+   * @throws McpFailure `invalid_params` for an answer that does not fit its question. No answer is stored then.
+   */
   async update(access: McpAccess, taskId: unknown, given: unknown): Promise<void> {
     const task = await this.#require(access, taskId)
     const responses = isRecord(given) ? given : {}
     await this.#records.change(task, (outcome) => {
       const questions = Object.entries(outcome.inputRequests ?? {})
       const answered = Object.fromEntries(
-        questions.flatMap(([key]) => (isRecord(responses[key]) ? [[key, responses[key]] as const] : [])),
+        questions.flatMap(([key, question]) => {
+          if (!Object.hasOwn(responses, key)) return []
+          const problem = problemIn(question, responses[key])
+          if (problem === null) return [[key, responses[key]] as const]
+          throw new McpFailure('invalid_params', `Cannot use the answer to ${quoted(key)}: ${problem}`)
+        }),
       )
       const rest = Object.fromEntries(questions.filter(([key]) => !(key in answered)))
       return {
@@ -80,13 +97,21 @@ export class McpTasks {
   }
 
   async cancel(access: McpAccess, taskId: unknown): Promise<void> {
-    const task = await this.#require(access, taskId)
+    const task = await this.#find(access, taskId)
     await this.#records.change(task, ({ answers = {} }) => ({ status: 'cancelled', outcome: { answers } }))
     this.#running.get(task.taskId)?.look()
   }
 
-  /** Finds a task of the client. A client whose approval was revoked has no tasks. */
+  /** Finds a task of the client, whose tool the client may use now: the owner may have revoked the right meanwhile. */
   async #require(access: McpAccess, taskId: unknown): Promise<TaskRow> {
+    const task = await this.#find(access, taskId)
+    const operation = { category: 'tools', right: 'write', target: task.tool } as const
+    if ((await this.#permission.may(access.actor.id, access.caller, operation)).allowed) return task
+    throw new McpFailure('not_permitted', `These credentials may not use the tool ${quoted(task.tool)}`)
+  }
+
+  /** Finds a task of the client. A client whose approval was revoked has no tasks. */
+  async #find(access: McpAccess, taskId: unknown): Promise<TaskRow> {
     const isApproved = access.caller.relationship !== ''
     const task = isApproved && typeof taskId === 'string' ? await this.#records.find(ownerOf(access), taskId) : null
     if (task === null) throw new McpFailure('invalid_params', 'Unknown task')
