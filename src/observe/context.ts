@@ -15,12 +15,21 @@ export interface RequestContext {
   caller?: ContextCaller | null
   /** Reason why the caller's latest access was allowed, for the audit log. */
   grant?: string | null
+  /** The rights that the caller used, when the response will be kept. Undefined: they are not collected. */
+  granted?: Map<string, GrantedRight>
   /** Method and request id of an AI client's call. */
   call?: string
   /** Acts of the owner that the request has made. */
   acts?: readonly OwnAct[]
   /** The request decided about a request to connect, which has an entry of its own in the audit log. */
   isDecision?: boolean
+}
+
+/** The same shape as `Operation`, which this module may not import. */
+export interface GrantedRight {
+  readonly category: string
+  readonly right: string
+  readonly target: string
 }
 
 /** An act of the owner that changes who may reach the actor, with the method and the path of the API. */

@@ -20,18 +20,20 @@ export interface StoredApproval {
   readonly digest: string
   readonly arguments: Sealed
   readonly state: ApprovalState
+  /** How often the call ran with this approval. */
+  readonly runs: number
   readonly createdAt: number
   readonly expiresAt: number
 }
 
 const columns = `actor_id AS "actorId", approval_id AS "approvalId", peer_id AS "peerId", client_id AS "clientId", kind,
-  operation, digest, arguments, state, created_at AS "createdAt", expires_at AS "expiresAt"`
+  operation, digest, arguments, state, runs, created_at AS "createdAt", expires_at AS "expiresAt"`
 
 export async function insertApproval(tx: Transaction, row: StoredApproval): Promise<void> {
   await tx.run(
-    `INSERT INTO approval (actor_id, approval_id, peer_id, client_id, kind, operation, digest, arguments, state, created_at,
-       expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    `INSERT INTO approval (actor_id, approval_id, peer_id, client_id, kind, operation, digest, arguments, state, runs,
+       created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     row.actorId,
     row.approvalId,
     row.peerId,
@@ -41,6 +43,7 @@ export async function insertApproval(tx: Transaction, row: StoredApproval): Prom
     row.digest,
     row.arguments,
     row.state,
+    row.runs,
     row.createdAt,
     row.expiresAt,
   )
@@ -109,7 +112,7 @@ export async function moveApproval(
   { from, to, now, until }: ApprovalMove,
 ): Promise<boolean> {
   const moved = await tx.run(
-    `UPDATE approval SET state = $4, expires_at = $6
+    `UPDATE approval SET state = $4, expires_at = $6, runs = runs + CASE WHEN $4 = 'used' THEN 1 ELSE 0 END
      WHERE actor_id = $1 AND approval_id = $2 AND state = $3 AND expires_at > $5`,
     actorId,
     approvalId,

@@ -49,7 +49,7 @@ export interface CallInput {
 }
 
 /** An approval as the owner sees it. */
-export interface Approval extends Omit<StoredApproval, 'digest' | 'arguments'> {
+export interface Approval extends Omit<StoredApproval, 'digest' | 'arguments' | 'runs'> {
   /** `CallInput.input` as JSON. */
   readonly arguments: Json
   /** `CallInput.given`. The preview of the call converts it again. */
@@ -72,7 +72,7 @@ export interface ApprovalsDeps {
 export type ApprovalAnswer =
   /** `unseen`: the owner is not asked, because the arguments are too long to review. */
   | { readonly answer: 'denied' | 'unseen' }
-  | { readonly answer: 'granted'; readonly approvalId: string }
+  | { readonly answer: 'granted'; readonly approvalId: string; readonly expiresAt: number; readonly runs: number }
   /** The owner decides at `url`. */
   | { readonly answer: 'waiting'; readonly approvalId: string; readonly url: string; readonly expiresAt: number }
 
@@ -86,6 +86,8 @@ export const heldBecause = {
 /** Lifetime of a request for approval, an unused approval and a denial. */
 const waitMs = 15 * 60_000
 const mostWaiting = 20
+/** The most runs of one approved call that asks its client questions. */
+const mostRuns = 10
 export const mostListed = 100
 /** Longest arguments that an owner is asked to review, in characters of JSON. A page shows all of them. */
 export const longestArguments = 16_384
@@ -171,7 +173,8 @@ export class Approvals {
           now: at,
           until: at + waitMs,
         })
-        return { answer: 'granted', approvalId: found.approvalId }
+        const { approvalId, expiresAt, runs } = found
+        return { answer: 'granted', approvalId, expiresAt, runs: runs + 1 }
       }
       if (found?.state === 'denied') return { answer: 'denied' }
       if (found !== null) return this.#waiting(found)
@@ -192,11 +195,18 @@ export class Approvals {
     })
   }
 
-  /** Restores a consumed approval. Its call did not finish, because the client must answer questions and repeat it. */
-  async giveBack({ actor }: Pick<Asker, 'actor'>, approvalId: string): Promise<void> {
+  /**
+   * Restores a consumed approval until its first end. Its call did not finish, because the client must answer questions and
+   * repeat it. Each repetition runs the code before the questions again, so an approval lasts for a limited number of runs.
+   */
+  async giveBack(
+    { actor }: Pick<Asker, 'actor'>,
+    { approvalId, expiresAt, runs }: Extract<ApprovalAnswer, { answer: 'granted' }>,
+  ): Promise<void> {
     const { store, now } = this.#deps
+    if (runs >= mostRuns) return
     await store.writeActor(actor.id, (tx) =>
-      moveApproval(tx, actor.id, approvalId, { from: 'used', to: 'approved', now: now(), until: now() + waitMs }),
+      moveApproval(tx, actor.id, approvalId, { from: 'used', to: 'approved', now: now(), until: expiresAt }),
     )
   }
 
@@ -240,13 +250,17 @@ export class Approvals {
     return row === null || row.expiresAt <= now() ? null : this.#shown(row)
   }
 
-  /** Stores the owner's decision. False when the approval is not waiting. */
+  /**
+   * Stores the owner's decision, or withdraws an approval that is not used yet. False when the approval does not wait, and
+   * `decision` is not the withdrawal of an approval.
+   */
   async decide(actorId: string, approvalId: string, decision: Decided): Promise<boolean> {
     const { store, live, now, note } = this.#deps
     const decided = await store.writeActor(actorId, async (tx, actor) => {
-      const move = { from: 'waiting', to: decision, now: now(), until: now() + waitMs } as const
-      const moved = await moveApproval(tx, actorId, approvalId, move)
-      if (!moved) return null
+      const found = await findApproval(tx, actorId, approvalId)
+      const from = found?.state === 'approved' && decision === 'denied' ? 'approved' : 'waiting'
+      const move = { from, to: decision, now: now(), until: now() + waitMs } as const
+      if (!(await moveApproval(tx, actorId, approvalId, move))) return null
       await live.record(tx, actor, 'approvals', [approvalId])
       return findApproval(tx, actorId, approvalId)
     })
@@ -270,6 +284,7 @@ export class Approvals {
       operation: name,
       arguments: seal(this.#deps.keyRing, args, bindingOf(approvalArguments, key.actorId, approvalId)),
       state: 'waiting',
+      runs: 0,
       createdAt: now,
       expiresAt: now + waitMs,
     }

@@ -3,6 +3,7 @@
  * with the same key receives it, without a body that was too large. While the first request runs, the others wait for it.
  */
 import { ServiceError } from '../errors.ts'
+import type { Operation } from '../permission/operation.ts'
 import type { Timers } from '../timers.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
@@ -15,8 +16,10 @@ export interface KeptAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** True when the body was too large to keep, or a stream. */
+  /** True when the body or `grants` was too large to keep, or the body was a stream. */
   readonly isTooLarge?: true
+  /** The rights that the request used. A repetition needs all of them, because it reads the response. */
+  readonly grants?: readonly Operation[]
 }
 
 export interface OnceDeps {
@@ -35,6 +38,7 @@ export interface OnceRequest extends OnceKey {
 const keptMs = 86_400_000
 /** The largest body that is kept. Of a larger one, only the status and headers are kept. */
 const mostKeptBytes = 262_144
+const mostKeptGrants = 1000
 const cleanMs = 3_600_000
 /** Poll interval and number of polls for a request that may run in another process. */
 const lookMs = 100
@@ -115,7 +119,9 @@ export class Once {
   }
 }
 
-function kept({ status, headers, body, isTooLarge: isStream }: KeptAnswer): KeptAnswer {
-  const isTooLarge = isStream === true || (body !== null && Buffer.byteLength(body) > mostKeptBytes)
-  return isTooLarge ? { status, headers, body: null, isTooLarge } : { status, headers, body }
+function kept({ status, headers, body, isTooLarge: isStream, grants = [] }: KeptAnswer): KeptAnswer {
+  const isTooLarge =
+    isStream === true || (body !== null && Buffer.byteLength(body) > mostKeptBytes) || grants.length > mostKeptGrants
+  // Without its body, the response has nothing that the rights protect.
+  return isTooLarge ? { status, headers, body: null, isTooLarge } : { status, headers, body, grants }
 }

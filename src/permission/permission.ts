@@ -137,7 +137,7 @@ export class Permission {
   ): Promise<(target: string) => Verdict> {
     const coarse = this.mayTouch(caller, { category, right })
     if (!coarse.allowed || !this.isRuled(caller)) return () => coarse
-    const judge = await this.#rules(actorId, caller)
+    const judge = noted(caller, await this.#rules(actorId, caller))
     return isPrefix === true
       ? (target) => judge({ category, right, target, isPrefix })
       : (target) => judge({ category, right, target })
@@ -150,7 +150,7 @@ export class Permission {
     category: Operation['category'],
   ): Promise<(right: Right, target: string) => Verdict> {
     if (!this.isRuled(caller)) return (right) => this.mayTouch(caller, { category, right })
-    const judge = await this.#rules(actorId, caller)
+    const judge = noted(caller, await this.#rules(actorId, caller))
     return (right, target) => {
       const coarse = this.mayTouch(caller, { category, right })
       return coarse.allowed ? judge({ category, right, target }) : coarse
@@ -203,6 +203,21 @@ export class Permission {
   /** False when one verdict applies to every target of a category. */
   isRuled(caller: Caller): caller is Related {
     return caller.kind === 'peer' || caller.kind === 'client'
+  }
+}
+
+/** Collects the rights that the caller of the request uses, if the response will be kept. */
+function noted(caller: Related, judge: (operation: Operation) => Verdict): (operation: Operation) => Verdict {
+  const context = currentContext()
+  const granted = context?.granted
+  const isOwn =
+    context?.caller?.kind === 'peer' ? context.caller.peerId === caller.peerId : context?.caller?.kind === caller.kind
+  if (granted === undefined || !isOwn) return judge
+  return (operation) => {
+    const verdict = judge(operation)
+    if (verdict.allowed && operation.isPrefix !== true)
+      granted.set(JSON.stringify([operation.category, operation.right, operation.target]), operation)
+    return verdict
   }
 }
 

@@ -60,6 +60,8 @@ describe('a regular expression of the service', () => {
       'cli/shadow/shadow-report.ts': 1,
       // At most 2048 bytes, from their start.
       'http/dispatch/anti-forgery.ts': 1,
+      // Patterns of declared schemas, which are linear.
+      'operation/declared-members.ts': 1,
       // Only compiled, for the browser.
       'pages/properties/form-shape.ts': 1,
       'pages/shared/visible.ts': 1,

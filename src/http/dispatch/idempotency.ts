@@ -6,12 +6,16 @@ import { type Caller, callerName } from '../../caller.ts'
 import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
 import type { KeptAnswer, Once } from '../../operation/idempotency.ts'
+import { currentContext } from '../../observe/context.ts'
+import type { Operation } from '../../permission/operation.ts'
+import type { Permission } from '../../permission/permission.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { errorResponse, toServiceError } from '../edge/error-response.ts'
 import type { Exchange } from './route.ts'
 
 export interface IdempotencyDeps {
   readonly once: Once
+  readonly permission: Permission
   readonly config: Pick<Config, 'maxBodyBytes'>
 }
 
@@ -45,7 +49,7 @@ interface Keyed {
 }
 
 async function withKey(
-  { once, config }: IdempotencyDeps,
+  { once, permission, config }: IdempotencyDeps,
   { request, actor }: Exchange & { readonly actor: Actor },
   { caller, given, run }: Keyed,
 ): Promise<HttpResponse> {
@@ -62,13 +66,22 @@ async function withKey(
     request: digest([request.path, request.query, request.header('content-type') ?? '', hash('sha256', body)]),
   }
   let failed: { readonly error: unknown } | null = null
+  const granted = new Map<string, Operation>()
+  const context = currentContext()
+  if (context !== undefined) context.granted = granted
+  const grants = (): readonly Operation[] => [...granted.values()]
   const { answer, isFirst } = await once.run(asked, async () => {
     try {
       const made = await run()
       const body = typeof made.body === 'string' ? made.body : null
       // A stream is not kept: it may be long, and it is sent while it is read.
       return {
-        answer: { ...made, body, ...(made.stream === undefined ? {} : { isTooLarge: true as const }) },
+        answer: {
+          ...made,
+          body,
+          grants: grants(),
+          ...(made.stream === undefined ? {} : { isTooLarge: true as const }),
+        },
         isKept: true,
       }
     } catch (error) {
@@ -77,11 +90,31 @@ async function withKey(
       // A handler of the application may have had an effect before it failed.
       const refusal = errorResponse(failure)
       const body = typeof refusal.body === 'string' ? refusal.body : null
-      return { answer: { ...refusal, body }, isKept: !withoutEffect.has(failure.status) }
+      return { answer: { ...refusal, body, grants: grants() }, isKept: !withoutEffect.has(failure.status) }
     }
   })
   rethrow(failed)
-  return isFirst ? answer : replayed(answer)
+  if (isFirst) return answer
+  await requireStill(permission, { actor, caller }, answer)
+  return replayed(answer)
+}
+
+/**
+ * Requires every right that the first request used. The owner may have revoked it, and the response shows what it gave.
+ *
+ * @throws ServiceError `forbidden`
+ */
+async function requireStill(
+  permission: Permission,
+  { actor, caller }: { readonly actor: Actor; readonly caller: Caller },
+  { grants = [] }: KeptAnswer,
+): Promise<void> {
+  const byRight = Map.groupBy(grants, ({ category, right }) => `${category} ${right}`)
+  for (const [first, ...rest] of byRight.values()) {
+    if (first === undefined) continue
+    const targets = [first, ...rest].map(({ target }) => target)
+    await permission.requireAll(actor.id, caller, { category: first.category, right: first.right }, targets)
+  }
 }
 
 /** @throws ServiceError `answer_not_kept`, with the status and location of the first response. */

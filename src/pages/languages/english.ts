@@ -617,6 +617,7 @@ const approvals = {
   once: (expires: Html) => html`This approves one call only. Expires ${expires}.`,
   allow: 'Allow once',
   deny: 'Deny',
+  withdraw: 'Withdraw approval',
   approved: (name: string) => `Approved. Waiting for ${name} to continue.`,
   denied: 'Denied.',
   used: 'Approved and completed.',

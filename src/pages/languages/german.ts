@@ -599,6 +599,7 @@ const approvals: Messages['approvals'] = {
   once: (expires) => html`Das genehmigt nur einen Aufruf. Läuft ab ${expires}.`,
   allow: 'Einmal erlauben',
   deny: 'Ablehnen',
+  withdraw: 'Genehmigung zurückziehen',
   approved: (name) => `Genehmigt. ${name} kann jetzt fortfahren.`,
   denied: 'Abgelehnt.',
   used: 'Genehmigt und ausgeführt.',

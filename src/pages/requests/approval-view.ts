@@ -40,7 +40,7 @@ ${values.preview === null ? '' : html`<p class="answer">${values.preview}</p>`}
 ${values.has_preview_failed ? html`<p class="fine">${words.noPreview}</p>` : ''}
 <h2>${words.details}</h2>
 ${argumentsView(values, messages)}
-${approval.state === 'waiting' ? decision(values, words) : html`<p class="answer"><strong>${outcomeOf(approval, words)}</strong></p>`}
+${approval.state === 'waiting' ? decision(values, words) : html`<p class="answer"><strong>${outcomeOf(approval, words)}</strong></p>${approval.state === 'approved' ? withdrawal(values, words) : ''}`}
 </section>
 <p class="fine">${messages.calls[kind](operation, momentView(approval.asked), peer.href === '' ? peer.name : html`<a href="${peer.href}">${peer.name}</a>`)}</p>`,
       approval.id,
@@ -87,6 +87,11 @@ function titleOf(titles: Readonly<Record<string, string>>, name: string): Html {
 function outcomeOf({ state, peer }: ApprovalRow, words: Words): string {
   if (state === 'approved') return words.approved(peer.name)
   return state === 'denied' ? words.denied : words.used
+}
+
+/** The form that withdraws an approval, until the call is made. */
+function withdrawal(values: ApprovalValues, words: Words): Html {
+  return html`<form method="post" action="${values.form_action}">${forgeryField(values)}<input type="hidden" name="decision" value="refuse"><button class="quiet" type="submit">${words.withdraw}</button></form>`
 }
 
 /** Both choices have the same size. The denial is first when the call may destroy data. */

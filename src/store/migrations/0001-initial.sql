@@ -888,6 +888,8 @@ CREATE TABLE approval (
   arguments TEXT NOT NULL,
   -- 'waiting', 'approved', 'denied', 'used'.
   state TEXT NOT NULL,
+  -- How often the call ran: once, and again after each round of questions to the client.
+  runs BIGINT NOT NULL DEFAULT 0,
   created_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, approval_id),

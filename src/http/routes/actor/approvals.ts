@@ -95,8 +95,11 @@ export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
       method: 'PUT',
       path: '/:actor/approvals/:approval',
       access: 'approvals',
-      summary: 'Approves the call once, or denies it. The same decision again changes nothing',
-      request: jsonBody('decide', { approved: flagField('False denies the call') }),
+      summary:
+        'Approves the call once, denies it, or withdraws an unused approval. The same decision again changes nothing',
+      request: jsonBody('decide', {
+        approved: flagField('False denies the call, or withdraws an approval that is not used yet'),
+      }),
       responses: { 200: { text: 'The approval as it is now', schema: approvalSchema }, ...writeErrors },
       handler: async (exchange) => decide(deps, exchange, (await exchange.body()).approved),
     }),
