@@ -26,6 +26,36 @@ export function fullView({ shown, lists }: Everything): JsonText | null {
 }
 
 /**
+ * Yields values by name, then the other properties, in pieces. Only the current page is in memory.
+ *
+ * @param other The JSON of a property that is not a value, in pieces. Null when it was removed or hidden meanwhile.
+ */
+export async function* pagePieces<Other>(
+  pages: AsyncIterable<readonly StoredProperty[]>,
+  keep: (property: StoredProperty) => Other,
+  other: (kept: Other) => Promise<AsyncIterable<string> | null>,
+): AsyncGenerator<string> {
+  const others: (readonly [name: string, kept: Other])[] = []
+  let separator = '{'
+  for await (const page of pages) {
+    for (const property of page) if (valueOf(property) === null) others.push([property.name, keep(property)])
+    for (const [name, value] of valuesOf(page)) {
+      yield `${separator}${stringText(name)}:`
+      yield value
+      separator = ','
+    }
+  }
+  for (const [name, kept] of others) {
+    const pieces = await other(kept)
+    if (pieces === null) continue
+    yield `${separator}${stringText(name)}:`
+    yield* pieces
+    separator = ','
+  }
+  yield separator === '{' ? '{}' : '}'
+}
+
+/**
  * Yields the same JSON as `fullView` in pieces. Lists that were not read yet are opened one by one, and skipped when they
  * were removed or hidden meanwhile.
  */

@@ -25,6 +25,7 @@ import type { Added, KindRoom, Part, PropertyContent, PropertyRequest } from './
 import { holdsItems, kinds, valueOf } from './kinds.ts'
 import type { ListReader, SeenList } from './lists/list-reader.ts'
 import { propertyNotFound, rejectedDelete } from './property-errors.ts'
+import { readPages, readTogether } from './property-pages.ts'
 import {
   deleteAllProperties,
   deleteNamedProperties,
@@ -84,6 +85,14 @@ export interface Everything extends Listing {
 }
 
 /** Properties that may be old. Use them for reads only. */
+/** Reads items of lists, given their heads by name. */
+type ReadLists = (q: Queries, heads: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, ListContent>>
+
+interface WithContents {
+  readonly stored: readonly UnreadProperty[]
+  readonly contents: ReadonlyMap<string, ListContent>
+}
+
 /** Properties to delete. */
 interface Deletion {
   /** Names that need the right. An empty name means all properties. */
@@ -244,12 +253,61 @@ export class Properties {
 
   /** Like `all`, without lists that a hook hides. */
   async listed(access: Access): Promise<readonly StoredProperty[]> {
-    return (await this.listing(access)).shown
+    return (await Array.fromAsync(this.pages(access))).flat()
   }
 
-  /** Like `listed`, with the version of the listing. */
-  async listing(access: Access): Promise<Listing> {
-    return this.#listingOf(access, await this.#deps.store.read((q) => findProperties(q, access.actor.id)))
+  /** Like `listed`, with the version of the listing. Null when the properties are too long for memory; `pages` reads them. */
+  async listing(access: Access): Promise<Listing | null> {
+    const stored = await this.#deps.store.snapshot((q) => readTogether(q, access.actor.id))
+    return stored === null ? null : this.#listingOf(access, stored)
+  }
+
+  /** Like `listed`, in pages that fit into memory. Rights are checked for each page. */
+  async *pages(access: Access): AsyncGenerator<readonly StoredProperty[], undefined> {
+    const seen = new Set<string>()
+    for await (const page of readPages(this.#deps.store, access.actor.id, () => true)) {
+      for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
+      yield await this.#shownOf(
+        access,
+        page.flatMap(({ stored }) => stored ?? []),
+      )
+    }
+    yield await this.#shownOf(access, this.#withoutRow(seen))
+  }
+
+  /** The names and kinds that `listed` would show. Long values are read only for hooks. */
+  async names(access: Access): Promise<readonly Pick<StoredProperty, 'name' | 'kind'>[]> {
+    const { permission, gate } = this.#deps.room
+    const right = { category: 'properties', right: 'read' } as const
+    const isHooked = (name: string): boolean => !gate.isOpen(access, 'get', name)
+    const found: Pick<StoredProperty, 'name' | 'kind'>[] = []
+    const seen = new Set<string>()
+    const see = async (
+      rows: readonly (Pick<StoredProperty, 'name' | 'kind'> & { readonly stored: UnreadProperty | null })[],
+    ): Promise<void> => {
+      const open = rows.filter(({ name }) => !isHooked(name))
+      const names = open.map(({ name }) => name)
+      const readable = await permission.filter(access.actor.id, access.caller, right, names)
+      const hooked = rows.flatMap(({ name, stored }) => (stored !== null && isHooked(name) ? stored : []))
+      const shown = await this.#shownOf(access, hooked)
+      for (const { name, kind } of [...open.filter(({ name: one }) => readable.has(one)), ...shown])
+        found.push({ name, kind })
+    }
+    for await (const page of readPages(this.#deps.store, access.actor.id, isHooked)) {
+      for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
+      await see(page)
+    }
+    await see(this.#withoutRow(seen).map((stored) => ({ ...stored, stored })))
+    return found
+  }
+
+  #isDeclared(name: string): boolean {
+    return this.#deps.room.declared.declarationOf(name) !== undefined
+  }
+
+  /** The declared properties that have a value without a row, except those of these names. */
+  #withoutRow(seen: ReadonlySet<string>): readonly UnreadProperty[] {
+    return this.#present([]).filter(({ name }) => !seen.has(name))
   }
 
   /** Like `listed`, with the declared values that are not set and that the caller may set, by name. */
@@ -274,14 +332,22 @@ export class Properties {
   }
 
   async #listingOf(access: Access, rows: readonly UnreadProperty[]): Promise<Listing> {
-    const stored = this.#present(rows)
-    const visible = await this.#visible(access, stored)
+    const visible = await this.#visible(access, this.#present(rows))
+    return { shown: await this.#withoutHidden(access, visible), version: this.#versionOf(access, visible) }
+  }
+
+  /** These properties alone, as the caller may see them. */
+  async #shownOf(access: Access, rows: readonly UnreadProperty[]): Promise<readonly StoredProperty[]> {
+    return rows.length === 0 ? [] : this.#withoutHidden(access, await this.#visible(access, rows))
+  }
+
+  async #withoutHidden(access: Access, visible: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
     const shown: StoredProperty[] = []
     for (const property of await this.#show(access, visible)) {
       if (valueOf(property) !== null || (await this.#deps.room.listReader.isShown(access, property)))
         shown.push(property)
     }
-    return { shown, version: this.#versionOf(access, visible) }
+    return shown
   }
 
   #versionOf(access: Access, visible: readonly StoredProperty[]): Listing['version'] {
@@ -321,28 +387,46 @@ export class Properties {
    * longer lists separately, which also runs their hooks.
    */
   async everything(access: Access): Promise<Everything> {
-    return this.#everything(access, (q, heads) => readManyLists(q, access.actor.id, shortLists(heads), this.#formatOf))
+    return this.#seenOf(
+      access,
+      await this.#deps.store.snapshot((q) => this.#allWith(q, access, this.#readShort(access))),
+    )
+  }
+
+  /** Like `everything`. Null when the properties are too long for memory; `pages` reads them. */
+  async together(access: Access): Promise<Everything | null> {
+    const read = await this.#deps.store.snapshot(async (q) => {
+      const rows = await readTogether(q, access.actor.id)
+      return rows === null ? null : this.#withContents(q, rows, this.#readShort(access))
+    })
+    return read === null ? null : this.#seenOf(access, read)
   }
 
   /** Like `everything`, with at most the first `count` items of each list. */
   async starts(access: Access, count: number): Promise<Everything> {
-    return this.#everything(access, (q, heads) => readStarts(q, access.actor.id, heads, count, this.#formatOf))
+    const readFirst: ReadLists = (q, heads) => readStarts(q, access.actor.id, heads, count, this.#formatOf)
+    return this.#seenOf(access, await this.#deps.store.snapshot((q) => this.#allWith(q, access, readFirst)))
   }
 
-  async #everything(
-    access: Access,
-    read: (q: Queries, heads: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, ListContent>>,
-  ): Promise<Everything> {
-    const { store, room } = this.#deps
-    const { stored, contents } = await store.snapshot(async (q) => {
-      const properties = this.#present(await findProperties(q, access.actor.id))
-      return { stored: properties, contents: await read(q, headsOf(properties)) }
-    })
+  #readShort({ actor }: Access): ReadLists {
+    return (q, heads) => readManyLists(q, actor.id, shortLists(heads), this.#formatOf)
+  }
+
+  async #allWith(q: Queries, { actor }: Access, read: ReadLists): Promise<WithContents> {
+    return this.#withContents(q, await findProperties(q, actor.id), read)
+  }
+
+  async #withContents(q: Queries, rows: readonly UnreadProperty[], read: ReadLists): Promise<WithContents> {
+    const stored = this.#present(rows)
+    return { stored, contents: await read(q, headsOf(stored)) }
+  }
+
+  async #seenOf(access: Access, { stored, contents }: WithContents): Promise<Everything> {
     const visible = await this.#visible(access, stored)
     const lists = new Map<string, SeenList>()
     for (const property of visible) {
       if (!holdsItems(property.kind)) continue
-      const seen = await room.listReader.seen(access, property, contents.get(property.name))
+      const seen = await this.#deps.room.listReader.seen(access, property, contents.get(property.name))
       if (seen !== null) lists.set(property.name, seen)
     }
     return { shown: await this.#show(access, visible), lists, version: this.#versionOf(access, visible) }

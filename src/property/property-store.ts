@@ -63,6 +63,42 @@ export async function findProperties(q: Queries, actorId: string): Promise<Unrea
   return rows.flatMap((row) => (row.name === null ? [] : [toProperty(actorId, row)]))
 }
 
+/** Values up to this size are read with their page. */
+const smallBytes = 4096
+/** The most properties of a page. */
+export const pageRows = 256
+
+/** A property of a page. The content is null if it is long. */
+export interface ListedProperty {
+  readonly name: string
+  readonly kind: PropertyKind
+  readonly bytes: number
+  readonly stored: UnreadProperty | null
+}
+
+/**
+ * The next properties after a name, by name, at most `pageRows`. They fit into memory together.
+ *
+ * @throws ServiceError `actor_not_found`; `value_corrupted`
+ */
+export async function findPropertyPage(q: Queries, actorId: string, after: string): Promise<ListedProperty[]> {
+  type Listed = Omit<CheckedRow, 'value'> & { readonly value: string | null; readonly bytes: number }
+  const rows = await q.all<Listed | { readonly name: null }>(
+    `SELECT property.name, property.kind, property.checksum, property.version, octet_length(property.value) AS bytes,
+       CASE WHEN octet_length(property.value) <= ${smallBytes} THEN property.value END AS value
+     FROM actor LEFT JOIN property ON property.actor_id = actor.id AND property.name > $2
+     WHERE actor.id = $1 ORDER BY property.name LIMIT ${pageRows}`,
+    actorId,
+    after,
+  )
+  if (rows.length === 0) throw new ServiceError('actor_not_found')
+  return rows.flatMap((row) => {
+    if (row.name === null) return []
+    const { name, kind, bytes, value } = row
+    return [{ name, kind, bytes, stored: value === null ? null : toProperty(actorId, { ...row, value }) }]
+  })
+}
+
 /** The properties in `names` that exist, by name. @throws ServiceError `value_corrupted` */
 export async function findNamedProperties(
   q: Queries,

@@ -29,21 +29,21 @@ describe('a regular expression of the service', () => {
     assert.ok(literals.some(({ source }) => source === "^[!#$%&'*+.^_`|~0-9a-z-]+$"))
   })
 
-  it('takes linear time for every string (HTTP-15)', () => {
+  it('takes linear time for every string (HTTP-19)', () => {
     assert.deepEqual(
       literals.filter(({ source, flags }) => growthOf(source, flags) !== 'linear'),
       [],
     )
   })
 
-  it('has no repetition that a second detector objects to (HTTP-15)', () => {
+  it('has no repetition that a second detector objects to (HTTP-19)', () => {
     assert.deepEqual(
       literals.filter(({ source, flags }) => detector.analyse(new RegExp(source, flags)).reports.length > 0),
       [],
     )
   })
 
-  it('takes at most eight times the steps for a string of four times the length (HTTP-15)', () => {
+  it('takes at most eight times the steps for a string of four times the length (HTTP-19)', () => {
     const distinct = new Map(literals.map((literal) => [`/${literal.source}/${literal.flags}`, literal]))
     const growing = [...distinct.values()].filter(
       ({ source, flags }, index) => worstGrowth(patternGraph(source, flags), index) > 8,

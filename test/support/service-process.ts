@@ -7,6 +7,7 @@ import { sourceArguments } from './joined-files.ts'
 import { testKeys } from './service.ts'
 
 export interface ServiceProcess {
+  readonly pid: number
   readonly url: string
   readonly send: Send
   /** Kills the process, and resolves when it has ended. */
@@ -54,7 +55,7 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
     process.off('exit', killWithParent)
     await agent.destroy()
   }
-  return { url, send: senderTo(url, agent), kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+  return { pid: child.pid ?? 0, url, send: senderTo(url, agent), kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
 }
 
 function urlOf(child: ChildProcess): Promise<string> {

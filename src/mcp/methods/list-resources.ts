@@ -17,7 +17,7 @@ interface Listed {
 export async function listResources(deps: McpDeps, call: McpRequest): Promise<McpResult> {
   const { actor, caller } = call.access
   const declared = deps.catalogue.resources.filter(({ template }) => !template.isTemplate)
-  const properties = await deps.properties.all({ actor, caller })
+  const properties = await deps.properties.names({ actor, caller })
   const uris = [
     ...declared.map(({ template }) => template.text),
     everything,

@@ -3,7 +3,7 @@
  * `actingweb://properties/`. The client needs the right to read them.
  */
 import { handlerResult } from '../../app/handler-result.ts'
-import { object, toPlain } from '../../json/json.ts'
+import { type JsonText, object, toPlain } from '../../json/json.ts'
 import type { Verdict } from '../../permission/permission.ts'
 import { everything, propertiesUri, propertyAt, type PropertyPlace, uriOf } from '../../permission/property-address.ts'
 import type { Access } from '../../property/access.ts'
@@ -21,6 +21,10 @@ import { runOperation } from '../call/run-operation.ts'
 
 /** The most list items in one result. */
 export const itemsAtOnce = 100
+/** The most characters of values in one result. */
+const mostCharacters = 4_194_304
+const restNote =
+  'More values do not fit into one result. Read each of the others at its own address, which resources/list names'
 
 export async function readResource(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const uri = requireUri(call.params['uri'])
@@ -90,17 +94,35 @@ async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): P
   const verdict = judge(uri)
   requireAllowed(verdict)
   deps.permission.decided(caller, verdict)
-  if (uri === everything) {
-    const values = (await deps.properties.all(access)).flatMap((property) => {
-      const value = valueOf(property)
-      return value !== null && judge(uriOf(property.name)).allowed ? [[property.name, value] as const] : []
-    })
-    return complete({ contents: [{ uri, mimeType: 'application/json', text: object(values) }] })
-  }
+  if (uri === everything)
+    return complete({ contents: await allValues(deps, access, (name) => judge(uriOf(name)).allowed) })
   const place = propertyAt(uri)
   const contents = place === null ? null : await contentsAt(deps, access, uri, place)
   if (contents === null) throw unknownResource(uri)
   return complete({ contents })
+}
+
+/** The values that fit into one result, and a note if others do not. */
+async function allValues(
+  deps: McpDeps,
+  access: Access,
+  isReadable: (name: string) => boolean,
+): Promise<readonly object[]> {
+  const values: (readonly [name: string, value: JsonText])[] = []
+  let left = mostCharacters
+  for await (const page of deps.properties.pages(access))
+    for (const property of page) {
+      const value = valueOf(property)
+      if (value === null || !isReadable(property.name)) continue
+      left -= value.length
+      if (left < 0) return [valuesContent(values), { uri: everything, mimeType: 'text/plain', text: restNote }]
+      values.push([property.name, value])
+    }
+  return [valuesContent(values)]
+}
+
+function valuesContent(values: readonly (readonly [name: string, value: JsonText])[]): object {
+  return { uri: everything, mimeType: 'application/json', text: object(values) }
 }
 
 /** The value of a property, or a page of the items of a list with the address of the next page. */

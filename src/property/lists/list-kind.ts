@@ -16,6 +16,7 @@ import {
 import type { BulkStep, Kind } from '../kind.ts'
 import { listRemoval } from './list-diff.ts'
 import { arrayPieces, listArray } from './list-json.ts'
+import type { ListReading } from './list-reader.ts'
 import { recordAll, requireOnlyAdded } from './list-writer.ts'
 import { propertyNotFound, rejectedWrite } from '../property-errors.ts'
 
@@ -69,11 +70,11 @@ export const listKind: Kind = {
 
   async resource({ listReader }, access, { name }, { from, count }) {
     const start = from ?? 0
-    const end = start + count
-    const page = await listReader.items(access, name, { from: start, to: end })
-    if (page === null) return null
-    const next = page.length <= end ? null : { from: end, length: page.length }
-    return { json: array(page.items.map(({ item }) => item)), next }
+    const reading = await listReader.open(access, name, { from: start, to: start + count })
+    if (reading === null) return null
+    const { items, end } = await itemsThatFit(reading, start + count)
+    const { length } = reading.metadata
+    return { json: array(items), next: length <= end ? null : { from: end, length } }
   },
 
   async put({ listWriter }, access, { path, index }, item) {
@@ -158,4 +159,23 @@ function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding =
       return stringText(`[Bulk update: ${updated} items updated, ${deleted} items deleted]`)
     },
   }
+}
+
+/** The most characters of items in one result, unless the first item is longer. */
+const mostCharacters = 4_194_304
+
+/** The items until `last`, or until the index `end` of the first item that does not fit into one result. */
+async function itemsThatFit(
+  reading: ListReading,
+  last: number,
+): Promise<{ readonly items: readonly JsonText[]; readonly end: number }> {
+  const items: JsonText[] = []
+  let left = mostCharacters
+  for await (const page of reading.pages())
+    for (const { index, item } of page) {
+      left -= item.length
+      if (left < 0 && items.length > 0) return { items, end: index }
+      items.push(item)
+    }
+  return { items, end: last }
 }

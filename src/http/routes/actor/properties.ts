@@ -14,7 +14,8 @@ import { present } from '../../../json/present.ts'
 import { isString, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
 import type { Access } from '../../../property/access.ts'
 import type { BulkWrite } from '../../../property/bulk-write.ts'
-import { fullPieces, fullView } from '../../../property/full-json.ts'
+import { fullPieces, fullView, pagePieces } from '../../../property/full-json.ts'
+import { fullListPieces } from '../../../property/lists/list-json.ts'
 import type { ListReader, ListSize } from '../../../property/lists/list-reader.ts'
 import type { Properties } from '../../../property/properties.ts'
 import { propertyNotFound } from '../../../property/property-errors.ts'
@@ -24,7 +25,8 @@ import { type HttpResponse, jsonStream, jsonText, noContent, text } from '../../
 import { isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import type { HttpRequest } from '../../edge/request.ts'
-import { listingView, metadataView } from './property-listing.ts'
+import type { StoredProperty } from '../../../property/property-store.ts'
+import { listingPieces, listingView, metadataView, ValueSizes } from './property-listing.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonOf, type RequestBody, valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -221,18 +223,42 @@ async function listAll(
   if (wantsMetadata && format !== undefined)
     throw new ServiceError('bad_request', 'Cannot give both metadata and a format')
   if (format === 'full') return listFull(deps, request, access)
-  const { shown, version } = await deps.properties.listing(access)
-  const answer = (json: JsonText): HttpResponse => tagged(request, jsonText(200, json), version(json))
-  if (!wantsMetadata) return answer(listingView(shown))
-  const sizes: ListSize[] = []
-  for (const property of shown) {
-    if (holdsItems(property.kind)) sizes.push(await deps.listReader.size(access, property))
+  const listing = await deps.properties.listing(access)
+  if (listing === null)
+    return wantsMetadata
+      ? jsonText(200, await metadataOf(deps, access, deps.properties.pages(access)))
+      : jsonStream(200, listingPieces(deps.properties.pages(access)))
+  const { shown, version } = listing
+  const json = wantsMetadata ? await metadataOf(deps, access, [shown]) : listingView(shown)
+  return tagged(request, jsonText(200, json), version(json))
+}
+
+async function metadataOf(
+  { listReader }: PropertyRouteDeps,
+  access: Access,
+  pages: AsyncIterable<readonly StoredProperty[]> | Iterable<readonly StoredProperty[]>,
+): Promise<JsonText> {
+  const values = new ValueSizes()
+  const lists: ListSize[] = []
+  for await (const page of pages) {
+    values.add(page)
+    for (const property of page) if (holdsItems(property.kind)) lists.push(await listReader.size(access, property))
   }
-  return answer(metadataView(shown, sizes))
+  return metadataView(values, lists)
 }
 
 async function listFull(deps: PropertyRouteDeps, request: HttpRequest, access: Access): Promise<HttpResponse> {
-  const everything = await deps.properties.everything(access)
+  const everything = await deps.properties.together(access)
+  if (everything === null) {
+    const listPieces = async (name: string): Promise<AsyncIterable<string> | null> => {
+      const reading = await deps.listReader.open(access, name)
+      return reading === null ? null : fullListPieces(reading)
+    }
+    return jsonStream(
+      200,
+      pagePieces(deps.properties.pages(access), ({ name }) => name, listPieces),
+    )
+  }
   const whole = fullView(everything)
   const answer =
     whole === null
