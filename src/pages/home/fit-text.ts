@@ -1,6 +1,5 @@
 /** Cuts texts to the width of their box in a picture, where a browser does not wrap them. */
-
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+import { charactersOf } from '../languages/language-data.ts'
 
 /** Widths of characters relative to the size of the font, as in the wider of the common fonts. */
 const widths: readonly (readonly [characters: RegExp, width: number])[] = [
@@ -15,7 +14,7 @@ const widest = 1.1
 
 /** @param width Width of the box, in the unit of `size`, the size of the font. */
 export function fitText(text: string, width: number, size: number): string {
-  const pieces = [...graphemes.segment(text)].map(({ segment }) => segment)
+  const pieces = [...charactersOf(text)]
   if (widthOf(pieces) * size <= width) return text
   const room = width / size - widthOfPiece('…')
   let used = 0

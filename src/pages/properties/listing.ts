@@ -5,6 +5,7 @@ import { valueOf } from '../../property/kinds.ts'
 import type { StoredProperty } from '../../property/property-store.ts'
 import { addressFor, filtersFor, type ListingColumn } from '../listing/choices.ts'
 import type { Messages } from '../languages/language.ts'
+import { compareNames } from '../languages/language-data.ts'
 import { partQuery } from '../shared/paging.ts'
 import { previewOf } from '../shared/value-tree.ts'
 import type { PropertiesValues, PropertyType } from './values.ts'
@@ -27,8 +28,6 @@ export interface SelectedProperties extends Pick<PropertiesValues, 'search' | 't
   /** The address of the selection, to which a page number is added. */
   readonly address: string
 }
-
-const collator = new Intl.Collator('en', { numeric: true })
 
 /** @param page Path of the page. */
 export function selectProperties(
@@ -82,7 +81,7 @@ function sorted(
 ): readonly StoredProperty[] {
   const sign = order === 'ascending' ? 1 : -1
   const place = (property: StoredProperty): number => (sort === 'type' ? types.indexOf(typeOf(property)) : 0)
-  return properties.toSorted((a, b) => sign * (place(a) - place(b) || collator.compare(a.name, b.name)))
+  return properties.toSorted((a, b) => sign * (place(a) - place(b) || compareNames(a.name, b.name)))
 }
 
 const standard = { q: '', type: '', sort: 'name', order: 'ascending' }

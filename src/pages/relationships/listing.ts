@@ -2,6 +2,7 @@
 import { hintField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import { addressFor, filtersFor, type ListingColumn } from '../listing/choices.ts'
 import type { Messages } from '../languages/language.ts'
+import { compareNames } from '../languages/language-data.ts'
 import { partQuery } from '../shared/paging.ts'
 import type { ConnectionColumn, TrustListValues, TrustRow } from './values.ts'
 
@@ -84,16 +85,14 @@ function sorted(
   return rows.toSorted((a, b) => sign * compare(a, b, sort))
 }
 
-const collator = new Intl.Collator('en', { numeric: true })
-
 function compare(a: TrustRow, b: TrustRow, by: ConnectionColumn): number {
   switch (by) {
     case 'name':
-      return collator.compare(a.peer.name, b.peer.name)
+      return compareNames(a.peer.name, b.peer.name)
     case 'level':
-      return collator.compare(a.relationship_name, b.relationship_name)
+      return compareNames(a.relationship_name, b.relationship_name)
     case 'state':
-      return collator.compare(a.standing_word, b.standing_word)
+      return compareNames(a.standing_word, b.standing_word)
     case 'active':
       return a.last_contact.at < b.last_contact.at ? -1 : a.last_contact.at > b.last_contact.at ? 1 : 0
   }

@@ -1,12 +1,11 @@
 /** Pictures of people and apps, made of their id and name: the same id always has the same color. */
 import { hash } from 'node:crypto'
 import { html } from 'hono/html'
+import { charactersOf } from '../languages/language-data.ts'
 import type { Html } from './values.ts'
 
 /** Backgrounds on which white text has a contrast of at least 5:1. */
 const colors = ['#7a2e3a', '#1d5590', '#1b6338', '#5a3d99', '#8a4b00', '#0f6670', '#9c2f6b', '#4c5560'] as const
-
-const letters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /**
  * Renders an avatar with initials: a circle for a person, a square for an app. It is decoration beside the name.
@@ -27,8 +26,6 @@ export function avatarMark(id: string, name: string, isApp = false): Html {
 /** Returns the first letters of the first and the last word, such as `AL` for `Ada Lovelace` and for `ada.lovelace@…`. */
 export function initialsOf(name: string): string {
   const words = (name.split('@')[0] ?? '').split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
-  const [first = '', ...rest] = words.map(
-    (word) => letters.segment(word)[Symbol.iterator]().next().value?.segment ?? '',
-  )
+  const [first = '', ...rest] = words.map((word) => charactersOf(word).next().value ?? '')
   return `${first}${rest.at(-1) ?? ''}`.toUpperCase()
 }

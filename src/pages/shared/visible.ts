@@ -4,8 +4,11 @@
  * U+202E reverses the following sentence, and two names that differ in U+200B look identical.
  */
 
+/** Most strings: printable ASCII, line breaks and tabs. */
+const plain = /^[\t\n\r\x20-\x7e]*$/
+
 /** Control, format, private and unassigned characters, line separators, and letters and symbols without a glyph. */
-const hidden = /[[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}]--[\t\n\r]]/v
+const hidden = '[[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u{2800}]--[\\t\\n\\r]]'
 
 /** Letters and vowel signs of scripts in which a joiner between two of them changes what both look like. */
 const joined =
@@ -14,10 +17,13 @@ const joined =
 /** Sequences in which hidden characters are required and have a visible effect. */
 const legible = `\\p{RGI_Emoji}|(?<=${joined})[\\u{200C}\\u{200D}](?=${joined})`
 
-const pieces = new RegExp(`(?<legible>${legible})|${hidden.source}`, 'gv')
+let pieces: RegExp | undefined
 
 /** Replaces every hidden character by its code point, as in `Ada[U+202E]`. Keeps line breaks and tabs. */
 export function visible(text: string): string {
+  if (plain.test(text)) return text
+  // The sequences of emoji take a seventh of the time of a start, and many processes show no text.
+  pieces ??= new RegExp(`(?<legible>${legible})|${hidden}`, 'gv')
   return text
     .toWellFormed()
     .replace(pieces, (piece: string, keep: string | undefined) => keep ?? `[U+${codeOf(piece)}]`)
