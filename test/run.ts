@@ -6,6 +6,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { commandOptions, refuseOptions } from '../tools/command-options.ts'
 import { affectedTests, changedPaths, readerOf } from './support/changed-files.ts'
 import { chooseCoveringSet, skippedOutside } from './support/covering-set.ts'
+import { dayVariable } from './support/day.ts'
 import { recordExecutions } from './support/execution-records.ts'
 import { longestFirst } from './support/file-order.ts'
 import { joinFiles } from './support/joined-files.ts'
@@ -94,8 +95,11 @@ const joined = await joinFiles(root, [...chosen, ...programFiles, ...loadedModul
   core: join(folder, 'support/service.ts'),
   isSmall: (source) => nameOf(source).startsWith('test/rules/') || loadedModules.includes(source),
 })
+// All files of a run that lasts beyond midnight have one day.
+const day = (process.env[dayVariable] ??= new Date().toISOString().slice(0, 10))
 const set = readRecorded('covering-set')
 process.env[shardedVariable] = 'yes'
+if (isWhole) console.log(`The seeds of the simulation are those of ${dayVariable}=${day}.`)
 const statements = recordStatements(values.cover ? 'named' : 'by-store')
 const executions = values.cover ? recordExecutions() : null
 /** The records, with the names of the source files. */

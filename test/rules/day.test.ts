@@ -1,0 +1,19 @@
+/** The day that chooses the inputs of a run. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { dayNumber, dayVariable } from '../support/day.ts'
+
+describe('the day of a run', () => {
+  it('is the one that the environment names, or today', () => {
+    assert.equal(dayNumber({ [dayVariable]: '1970-01-01' }), 0)
+    assert.equal(dayNumber({ [dayVariable]: '2031-01-31' }), 22_310)
+    for (const today of [{}, { [dayVariable]: '' }]) assert.ok(dayNumber(today) > 20_000)
+  })
+
+  it('is refused when it is no date', () => {
+    for (const wrong of ['today', '2031-13-01', '31.1.2031'])
+      assert.throws(() => dayNumber({ [dayVariable]: wrong }), {
+        message: `Invalid TROUPE_TEST_DAY "${wrong}": expected a date such as 2031-01-31.`,
+      })
+  })
+})
