@@ -5,34 +5,10 @@ import { describe, it, type TestContext } from 'node:test'
 import pg from 'pg'
 import type { Store } from '../../src/store/store.ts'
 import { BrittleDisk } from '../support/brittle-disk.ts'
-import { runCrashRounds } from '../support/crash.ts'
 import { dumpOf, violationsIn } from '../support/invariants.ts'
 import { forEachService, type StartOptions, startService, type TestService } from '../support/service.ts'
 import { bound, createTestDatabase } from '../support/stores.ts'
 import { until } from '../support/until.ts'
-
-// `npm run crash -- --rounds 1000` runs more.
-describe('a service that is killed under load', () => {
-  it('has kept acknowledged changes and made no partial change, on SQLite (DUR-01, LST-01, DEL-01, I1, I2, I5, I8)', async () => {
-    const { acknowledged } = await runCrashRounds({ store: 'sqlite', victim: 'service', rounds: 10, seed: 1_000 })
-    assert.ok(acknowledged > 10)
-  })
-
-  it('has kept acknowledged changes and made no partial change, on PostgreSQL (DUR-02, LST-01, DEL-01, I1, I2, I5, I8)', async () => {
-    const { acknowledged } = await runCrashRounds({ store: 'postgres', victim: 'service', rounds: 10, seed: 2_000 })
-    assert.ok(acknowledged > 10)
-  })
-})
-
-describe('a database that is killed under load', () => {
-  it('restarts with all acknowledged changes, and the service reconnects automatically (DUR-02, I1, I2, I5, I8)', async () => {
-    await runCrashRounds({ store: 'postgres', victim: 'server', rounds: 3, seed: 3_000 })
-  })
-
-  it('loses no change when one backend process dies, and the service recovers automatically (DUR-02, I1, I2, I5, I8)', async () => {
-    await runCrashRounds({ store: 'postgres', victim: 'backend', rounds: 3, seed: 4_000 })
-  })
-})
 
 interface Refusal {
   readonly status: number
