@@ -36,6 +36,8 @@ class Reader {
   /** The output so far. The input from `copied` to the current position follows it unchanged. */
   private out = ''
   private copied = 0
+  /** Where a number beyond the range of a double begins. */
+  private beyond: number | null = null
 
   constructor(text: string, maxDepth: number) {
     this.text = text
@@ -47,6 +49,8 @@ class Reader {
     this.value()
     this.space()
     if (this.at < this.text.length) this.unexpected()
+    // Only now: a string such as `17e354d0`, which begins as such a number, is not JSON.
+    if (this.beyond !== null) this.refuse(this.beyond)
     return this.copied === 0 ? this.text : this.out + this.text.slice(this.copied)
   }
 
@@ -247,7 +251,10 @@ class Reader {
 
   /** A reader that parses the number would get an infinity, which JSON cannot express. */
   private requireFinite(start: number): void {
-    if (Number.isFinite(Number(this.text.slice(start, this.at)))) return
+    if (!Number.isFinite(Number(this.text.slice(start, this.at)))) this.beyond ??= start
+  }
+
+  private refuse(start: number): never {
     throw new ServiceError(
       'invalid_value',
       `The number at position ${start} is beyond the range of a double (1.8e308): send it as a string`,

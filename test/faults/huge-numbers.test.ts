@@ -76,6 +76,11 @@ describe('numbers beyond the range of a double', () => {
     }
   })
 
+  it('leave a string that is not JSON, and only begins as such a number, to its reader (HTTP-15)', () => {
+    for (const text of ['17e354d05a4c18d8', '1e400 apples', '-1e999x', '[1e400', '{"a":1e999,}', '1e400 2'])
+      assert.throws(() => normalize(text), { code: 'invalid_json' }, text)
+  })
+
   it('are read as the largest double where an older version stored them (HTTP-15)', () => {
     for (const number of tooLarge) {
       const most = number.startsWith('-') ? -Number.MAX_VALUE : Number.MAX_VALUE
