@@ -1,129 +1,23 @@
-/** Moves whose services crash, whose messages are lost, and which are forged. */
+/** Moves that are late, repeated or forged. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { generateKeyPair, exportJWK, SignJWT } from 'jose'
-import { ServiceError } from '../../src/errors.ts'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import type { App } from '../../src/index.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
-import type { Store } from '../../src/store/store.ts'
 import { relate } from '../support/friends.ts'
+import { asOwner, assertOneHome, copyOf, DyingStore, later, related, statusAt } from '../support/interrupted-moves.ts'
 import {
   addressAt,
-  movingWorld,
   type MoveView,
+  movingWorld,
   type MovingWorld,
   newUrl,
   oldUrl,
   peerUrl,
   secretAt,
 } from '../support/moving.ts'
-import { forEachService, type TestActor, type TestService } from '../support/service.ts'
-import type { CallFate } from '../support/service-network.ts'
+import { forEachService, type TestActor } from '../support/service.ts'
 import { until } from '../support/until.ts'
-
-/** A store of a process that is killed at a write: before it, or after its commit and before its answer. */
-class DyingStore {
-  #left: number | null = null
-  #isBefore = false
-  #isDead = false
-  onDeath: () => void = () => {}
-
-  get isDead(): boolean {
-    return this.#isDead
-  }
-
-  /** Kills the process at the write with this number, from now on. */
-  dieAt(write: number, isBefore: boolean): void {
-    this.#left = write
-    this.#isBefore = isBefore
-  }
-
-  readonly wrap = (inner: Store): Store => ({
-    dialect: inner.dialect,
-    now: inner.now,
-    isSharded: inner.isSharded,
-    read: (work) => this.#alive(() => inner.read(work)),
-    snapshot: (work) => this.#alive(() => inner.snapshot(work)),
-    sweep: (sql, ...params) => this.#alive(() => inner.sweep(sql, ...params)),
-    write: (work, how) => this.#write(() => inner.write(work, how)),
-    writeActor: (id, work, origin) => this.#write(() => inner.writeActor(id, work, origin)),
-    ping: () => this.#alive(() => inner.ping()),
-    close: () => inner.close(),
-  })
-
-  #alive<T>(work: () => Promise<T>): Promise<T> {
-    return this.#isDead ? Promise.reject(dead()) : work()
-  }
-
-  async #write<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isDead) throw dead()
-    const isLast = this.#left !== null && --this.#left === 0
-    if (isLast && this.#isBefore) this.#die()
-    const result = await this.#alive(work)
-    if (isLast) {
-      this.#die()
-      throw dead()
-    }
-    return result
-  }
-
-  #die(): void {
-    this.#isDead = true
-    this.onDeath()
-  }
-}
-
-function dead(): ServiceError {
-  return new ServiceError('store_unavailable', 'The process was killed')
-}
-
-/** The leases of the killed process are over, and no pause is left. */
-const later = { now: () => Date.now() + 60_000, random: () => 0 }
-
-interface Related {
-  readonly alice: TestActor
-  readonly bob: TestActor
-  readonly secret: string
-}
-
-async function related(world: MovingWorld): Promise<Related> {
-  const alice = await world.old.createActor('alice@example.com')
-  const bob = await world.peers.createActor('bob@example.com')
-  const { secret } = await relate(bob, [world.old, alice])
-  const wanted = { peerid: alice.id, target: 'properties', granularity: 'high' }
-  assert.ok((await bob.request('POST', '/subscriptions', wanted)).ok)
-  await alice.request('POST', '/properties', { log: { _type: 'list' }, note: { text: 'one' } })
-  await alice.request('POST', '/properties/log', '1')
-  await until(async () => (await copyOf(bob, alice)).length === 1)
-  return { alice, bob, secret }
-}
-
-async function copyOf(bob: TestActor, alice: TestActor): Promise<readonly unknown[]> {
-  const answer = await bob.request('GET', `/remote/${alice.id}/log/items`)
-  if (answer.status !== 200) return []
-  return ((await answer.json()) as { items: { item: unknown }[] }).items.map(({ item }) => item)
-}
-
-const statusAt = async (service: TestService, path: string): Promise<number> => (await service.request(path)).status
-
-async function passphraseAt(service: TestService, { id }: TestActor): Promise<string> {
-  const { actors } = (await service.app.running()).parts
-  return actors.passphraseOf(await actors.require(id))
-}
-
-async function asOwner(service: TestService, actor: TestActor, method: string, path: string, body?: unknown) {
-  const authorization = `Basic ${btoa(`${actor.creator}:${await passphraseAt(service, actor)}`)}`
-  return service.request(`/${actor.id}${path}`, {
-    method,
-    headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-}
-
-/** Each service has connections to the database, which has only some. */
-async function closeAll({ old, home, peers }: Pick<MovingWorld, 'old' | 'home' | 'peers'>): Promise<void> {
-  await Promise.all([old.close(), home.close(), peers.close()])
-}
 
 /** Holds the answers to archives at the new service. */
 function holdAnswers({ network, home }: MovingWorld): { readonly count: number; readonly release: () => void } {
@@ -140,99 +34,7 @@ function holdAnswers({ network, home }: MovingWorld): { readonly count: number; 
   return held
 }
 
-/** Checks that the actor is at exactly one service, with its content, and that its peer knows that one. */
-async function assertOneHome(
-  { old, home, peers }: Pick<MovingWorld, 'old' | 'home' | 'peers'>,
-  { alice, bob, secret }: Related,
-  isMoved: boolean,
-): Promise<void> {
-  const [here, away] = isMoved ? [home, old] : [old, home]
-  await until(async () => (await statusAt(here, `/${alice.id}/meta`)) === 200)
-  assert.equal(await statusAt(away, `/${alice.id}/meta`), isMoved ? 308 : 404)
-  await until(async () => (await addressAt(peers, bob.id, alice.id)) === `${here.url}/${alice.id}`)
-  await until(async () => (await secretAt(peers, bob.id, alice.id)) === (await secretAt(here, alice.id, bob.id)))
-  assert.equal((await secretAt(here, alice.id, bob.id)) === secret, !isMoved)
-  assert.deepEqual(await (await asOwner(here, alice, 'GET', '/properties/note')).json(), { text: 'one' })
-  assert.ok((await asOwner(here, alice, 'POST', '/properties/log', 2)).ok)
-  await until(async () => (await copyOf(bob, alice)).length >= 2)
-  assert.deepEqual(await copyOf(bob, alice), [1, 2])
-}
-
 forEachService((start) => {
-  describe('a move whose service is killed', () => {
-    for (const side of ['old', 'home'] as const)
-      for (const isBefore of [true, false]) {
-        it(`at each write of the ${side} service, ${isBefore ? 'before' : 'after'} its commit, leaves the actor at one service (R-MOVE-06)`, async () => {
-          let moves = 0
-          for (let write = 1; ; write += 1) {
-            const store = new DyingStore()
-            // Without pauses, the other service would give up before this one is started again.
-            const world = await movingWorld(start, { all: { random: () => 0.1 }, [side]: { wrapStore: store.wrap } })
-            const all = await related(world)
-            // A message to the peer waits, and the archive takes it along.
-            world.network.fate = ({ url: to }) => (to.includes('/callbacks/permissions/') ? 'unreached' : 'arrives')
-            const rights = { properties: { excluded_patterns: ['secret/*'] } }
-            assert.ok((await all.alice.request('PUT', `/trust/friend/${all.bob.id}/permissions`, rights)).ok)
-            const { url } = world[side]
-            store.onDeath = () => world.network.remove(url)
-            store.dieAt(write, isBefore)
-            const begun = await all.alice.request('POST', '/move', { to: newUrl })
-            const isMoved = async (): Promise<boolean> =>
-              (await statusAt(world.home, `/${all.alice.id}/meta`)) === 200 &&
-              (await secretAt(world.peers, all.bob.id, all.alice.id)) !== all.secret &&
-              (await (await world.old.app.running()).parts.actors.find(all.alice.id)) === null
-            if (begun.status === 202) await until(async () => store.isDead || (await isMoved().catch(() => false)))
-            if (!store.isDead) break
-            await world[side].close()
-            const again = await start({
-              ...later,
-              baseUrl: url,
-              peerClient: world.network,
-              acceptMoves: true,
-              database: world[side].databaseUrl,
-            })
-            world.network.add(again)
-            const after = { ...world, [side]: again }
-            for (const service of [after.old, after.home]) (await service.app.running()).parts.jobs.wake()
-            const isFrozen = begun.status === 202 || (await statusAt(after.old, `/${all.alice.id}/meta`)) !== 200
-            await assertOneHome(after, all, isFrozen)
-            if (isFrozen) moves += 1
-            await closeAll(after)
-          }
-          assert.ok(moves >= 2, `only ${moves} moves were interrupted`)
-        })
-      }
-  })
-
-  describe('a move whose answers are lost', () => {
-    for (const fate of ['lost', 'unreached'] as const) {
-      it(`one after the other (${fate}), ends at the new service, or does not begin (R-MOVE-04, R-MOVE-06)`, async () => {
-        let moves = 0
-        for (let place = 1; ; place += 1) {
-          const world = await movingWorld(start, { all: { random: () => 0 } })
-          const all = await related(world)
-          let calls = 0
-          let isLost = false
-          world.network.fate = (): CallFate => {
-            calls += 1
-            if (calls !== place) return 'arrives'
-            isLost = true
-            return fate
-          }
-          const begun = await all.alice.request('POST', '/move', { to: newUrl })
-          const isMoved = begun.status === 202
-          await assertOneHome(world, all, isMoved)
-          if (!isMoved) assert.equal((await all.alice.request('GET', '/move')).status, 200)
-          if (isMoved) moves += 1
-          await closeAll(world)
-          if (!isLost) break
-          assert.ok(place < 60)
-        }
-        assert.ok(moves >= 3)
-      })
-    }
-  })
-
   describe('a callback that is on its way', () => {
     it('delays the move until its answer, and not until its lease ends (R-MOVE-04)', async () => {
       const world = await movingWorld(start, { old: { peerReadSeconds: 600 } })
