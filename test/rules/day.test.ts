@@ -10,7 +10,7 @@ describe('the day of a run', () => {
     for (const today of [{}, { [dayVariable]: '' }]) assert.ok(dayNumber(today) > 20_000)
   })
 
-  it('is refused when it is no date', () => {
+  it('is refused when it is not a valid date', () => {
     for (const wrong of ['today', '2031-13-01', '31.1.2031'])
       assert.throws(() => dayNumber({ [dayVariable]: wrong }), {
         message: `Invalid TROUPE_TEST_DAY "${wrong}": expected a date such as 2031-01-31.`,
