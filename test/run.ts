@@ -112,7 +112,7 @@ const run = (): Promise<RunTotals> =>
     limitSeconds: values.limit,
     print: (line) => console.log(line),
     everyArea: isWhole,
-    processorLimit: 120,
+    processorLimit: 80,
     nameOf,
     skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
     finish: async () => {
