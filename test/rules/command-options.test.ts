@@ -76,6 +76,7 @@ const commands: Readonly<Record<string, string>> = {
   mutate: 'tools/mutate.ts',
   models: 'test/models.ts',
   docs: 'tools/docs.ts',
+  check: 'tools/check.ts',
   prose: 'tools/prose.ts',
 }
 
