@@ -52,6 +52,7 @@ export const catalogue = {
   newer_data: { status: 503, text: 'A newer release stored the value' },
   store_unavailable: { status: 503, text: 'Storage cannot be used right now' },
   unavailable: { status: 503, text: 'The operation is temporarily unavailable' },
+  quota_exceeded: { status: 507, text: 'The actor has no room for the change' },
   insufficient_storage: { status: 507, text: 'The storage for files is full' },
   shutting_down: { status: 503, text: 'The service is shutting down' },
 } as const satisfies Record<string, { status: number; text: string }>

@@ -10,6 +10,8 @@ import { createMetrics } from './observe/metrics.ts'
 import { readableStandardError } from './observe/readable-log.ts'
 import { Tracing } from './observe/tracing.ts'
 import { openReadReplicas, openStore, openStoreInMemory, type StoreOptions } from './open-store.ts'
+import { Quotas } from './quota/quota.ts'
+import { QuotaStore } from './quota/quota-store.ts'
 import { release } from './release.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
@@ -41,7 +43,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const opened = await (options.inMemory === true
     ? openStoreInMemory(database)
     : openStore({ ...database, url: config.database }))
-  const store = new CatchUpStore(options.wrapStore?.(opened) ?? opened)
+  const quotas = new Quotas((setting) => config[setting])
+  const counting = new QuotaStore(options.wrapStore?.(opened) ?? opened, quotas, (quota) =>
+    metrics.quotaRefused(quota.name),
+  )
+  const store = new CatchUpStore(counting)
   const { now } = store
   const keyCheck = new KeyCheck(store, keyRing, now)
   let readReplicas: ReadReplicas
@@ -62,6 +68,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     basePath: new URL(baseUrl).pathname.replace(/\/$/, ''),
     store,
     readReplicas,
+    quotas,
     now,
     timers,
     random: options.random ?? Math.random,

@@ -5,6 +5,7 @@ import type { Authenticate } from './app/embedding/authenticate.ts'
 import { createArchives } from './archive/create.ts'
 import { createAuditLog } from './audit-log/create.ts'
 import { finishPath } from './authorization-server/consents.ts'
+import { systemActorId } from './authorization-server/client.ts'
 import { createAuthorizationServer } from './authorization-server/create.ts'
 import { application } from './caller.ts'
 import { createConnections } from './connection/create.ts'
@@ -31,6 +32,7 @@ import { localPages } from './pages/sign-in/local-sign-in.ts'
 import { createProperties } from './property/create.ts'
 import { createPublications, createPublisher } from './publication/create.ts'
 import { DeliveryPort } from './publication/delivery-port.ts'
+import { allQuotas } from './quotas.ts'
 import { createRateLimits } from './rate-limit/create.ts'
 import { withCallerNames } from './replica/caller-names.ts'
 import { createReplica } from './replica/create.ts'
@@ -75,6 +77,7 @@ export interface RoomOptions {
 export type Rooms = ReturnType<typeof createRooms>
 
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue, languages: Languages) {
+  runtime.quotas.declare(allQuotas, [systemActorId])
   const ground = createActorRooms(runtime, options, catalogue)
   const { limits, auditLog, tokenRoom, outbox, relationships, permission, property, accounts, declared } = ground
   const { actors } = ground.actorRoom

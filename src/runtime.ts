@@ -7,6 +7,7 @@ import type { Live } from './live/live.ts'
 import type { Log } from './observe/log.ts'
 import type { Metrics } from './observe/metrics.ts'
 import type { Tracing } from './observe/tracing.ts'
+import type { Quotas } from './quota/quota.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import type { CatchUpStore } from './store/catch-up-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
@@ -23,6 +24,7 @@ export interface Runtime {
   readonly basePath: string
   readonly store: CatchUpStore
   readonly readReplicas: ReadReplicas
+  readonly quotas: Quotas
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
   readonly timers: Timers

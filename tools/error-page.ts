@@ -41,6 +41,8 @@ const advice: Readonly<Record<ErrorCode, string>> = {
     'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit. The message names the limit of files.',
   range_not_satisfiable: 'Request a range within the size that `Content-Range` names.',
   file_missing: 'The operator restores the storage for files from a backup, or the owner stores the file again.',
+  quota_exceeded:
+    'Delete what `message` names, or ask the operator to raise the limit. `quota`, `limit` and `used` in the body say which one.',
   insufficient_storage: 'Retry later. The operator frees space in the storage for files.',
   uri_too_long: 'Shorten the URL.',
   key_reused: 'Use a new `Idempotency-Key` for each different request.',

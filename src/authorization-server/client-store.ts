@@ -1,8 +1,20 @@
 /** SQL of clients. Times are Unix milliseconds. */
+import type { Quota } from '../quota/quota.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import { byKey, changeByKey } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { AuthMethod, Client, ClientMetadata, GrantType } from './client.ts'
+
+/** The clients of an owner count: the API keys. Those that register themselves belong to the service. */
+export const keysQuota: Quota = {
+  name: 'keys',
+  setting: 'maxKeys',
+  unit: 'keys',
+  counts: 'API keys and the clients that belong to the actor count.',
+  remedy: 'Revoke keys that are not needed.',
+  tables: ['oauth_client'],
+  sql: 'SELECT COUNT(*) AS used FROM oauth_client WHERE actor_id = $1',
+}
 
 interface ClientRow {
   readonly client_id: string

@@ -7,6 +7,8 @@ import { ConfigError, resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { release } from '../release.ts'
+import { recount } from '../quota/recount.ts'
+import { allQuotas } from '../quotas.ts'
 import { damagedValues } from '../property/maintenance/damaged-values.ts'
 import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -82,6 +84,7 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
     if (isDeep) {
       await requireIntactValues(store, url)
       await requireReadableSecrets(store, ring, url)
+      await correctCounts(store)
     }
     const { actors = 0 } =
       (await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))) ?? {}
@@ -89,6 +92,17 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   } finally {
     await store.close()
   }
+}
+
+/** Corrects what quotas count, and names what was wrong. */
+async function correctCounts(store: Store): Promise<void> {
+  let corrected = 0
+  await recount(store, allQuotas, ({ actorId, quota, counted, used }) => {
+    corrected += 1
+    if (corrected <= mostNamed)
+      process.stdout.write(`corrected actor ${actorId}: ${used} ${quota.unit}, and not ${counted}\n`)
+  })
+  if (corrected > mostNamed) process.stdout.write(`corrected ${corrected} counts in all\n`)
 }
 
 /** A disk that needs longer makes every change slow (milliseconds). */

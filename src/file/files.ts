@@ -12,6 +12,7 @@ import type { Log } from '../observe/log.ts'
 import { originText } from '../origin.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
+import { quotaExceeded } from '../quota/quota.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId } from '../secret/random.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
@@ -37,6 +38,7 @@ import {
 } from './file-store.ts'
 import { checkedType } from './media-type.ts'
 import { leased } from './object-lease.ts'
+import { fileBytesQuota, filesQuota } from './quotas.ts'
 import { objectLeaseMs } from './unused-objects.ts'
 
 export interface FileAccess {
@@ -286,7 +288,7 @@ export class Files {
     })
   }
 
-  /** The usage after a change. @throws ServiceError `payload_too_large` */
+  /** The usage after a change. @throws ServiceError `quota_exceeded` */
   async #usageWith(
     q: Pick<Transaction, 'get' | 'all' | 'isSharded'>,
     actorId: string,
@@ -297,12 +299,9 @@ export class Files {
     const files = usage.files + (replaced === null ? 1 : 0)
     const bytes = usage.bytes - (replaced?.size ?? 0) + size
     if (files > usage.files && files > maxFiles)
-      throw new ServiceError('payload_too_large', `Cannot store the file: an actor may have at most ${maxFiles} files`)
+      throw quotaExceeded({ quota: filesQuota, used: files, limit: maxFiles })
     if (bytes > usage.bytes && bytes > maxActorFileBytes)
-      throw new ServiceError(
-        'payload_too_large',
-        `Cannot store the file: the files of an actor may have at most ${maxActorFileBytes} bytes together, and ${usage.bytes} are in use`,
-      )
+      throw quotaExceeded({ quota: fileBytesQuota, used: bytes, limit: maxActorFileBytes })
     return { files, bytes }
   }
 

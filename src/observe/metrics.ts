@@ -18,6 +18,8 @@ export interface Metrics {
   mcpSessionBegun(revision: string): void
   /** @param limit `<limiter>/<per>` */
   limitRefused(limit: string): void
+  /** Counts a change for which an actor had no room. */
+  quotaRefused(quota: string): void
   /** @param kind Purpose of the tokens: `session` or `client`. @param grant How the tokens were obtained. */
   tokensIssued(kind: string, grant: string): void
   peerCalled(call: PeerCalled, seconds: number): void
@@ -98,6 +100,9 @@ function createInstruments(registry: Registry) {
       'revision',
     ]),
     refusals: counter('troupe_rate_limit_refusals_total', 'Requests rejected by a rate limit, by limiter', ['limit']),
+    quotaRefusals: counter('troupe_quota_refusals_total', 'Changes for which an actor had no room, by quota', [
+      'quota',
+    ]),
     tokens: counter('troupe_tokens_issued_total', 'Issued pairs of tokens, by purpose and grant', ['kind', 'grant']),
     peerCalls: counter('troupe_peer_calls_total', 'Requests to other actors, by host and outcome', ['host', 'outcome']),
     peerDuration: histogram('troupe_peer_call_duration_seconds', 'Duration of requests to other actors, by outcome', [
@@ -148,6 +153,7 @@ export function createMetrics(version: string): Metrics {
     mcpCalled: ({ method, tool, outcome }, seconds) => mcpCalls.observe([method, tool, outcome], seconds),
     mcpSessionBegun: (revision) => metrics.mcpSessions.inc({ revision }),
     limitRefused: (limit) => metrics.refusals.inc({ limit }),
+    quotaRefused: (quota) => metrics.quotaRefusals.inc({ quota }),
     tokensIssued: (kind, grant) => metrics.tokens.inc({ kind, grant }),
     peerCalled({ host, isProven, outcome }, seconds) {
       metrics.peerCalls.inc({ host: hosts.labelOf(host, isProven), outcome })

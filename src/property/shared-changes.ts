@@ -2,6 +2,7 @@
  * Changes of the same data that wait at the same time are stored by one transaction. Each keeps its own origin, result and
  * outcome (docs/decisions/065).
  */
+import { ServiceError } from '../errors.ts'
 import { originText } from '../origin.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
@@ -117,8 +118,10 @@ export class SharedChanges<T, R> {
     } catch (error) {
       const { changes } = together
       this.#begin(together)
-      // An error before the commit stored nothing, so each change gets its own outcome. After it, the outcome is unknown.
-      if (!isStored && changes.length > 1) for (const { resolve } of changes) resolve('alone')
+      // An error before the commit stored nothing, so each change gets its own outcome. After it, the outcome is unknown. Together,
+      // changes may exceed a quota that some of them fit in.
+      const isRefused = error instanceof ServiceError && error.code === 'quota_exceeded'
+      if ((!isStored || isRefused) && changes.length > 1) for (const { resolve } of changes) resolve('alone')
       else for (const { reject } of changes) reject(error)
     }
   }

@@ -46,6 +46,9 @@ export interface Transaction extends Queries {
  */
 export type Residence = 'here' | 'moving' | 'moved' | 'arriving'
 
+/** The members of the actor's row that quotas limit. */
+export type KeptCount = 'usedBytes' | 'usedNames' | 'usedItems'
+
 /** The actor's row under its lock. */
 export interface LockedActor {
   readonly id: string
@@ -60,6 +63,12 @@ export interface LockedActor {
   readonly watchedUntil: number
   /** Number of webhooks of the actor. */
   readonly webhookCount: number
+  /** Bytes of its names, values, items and copies of peers' data. */
+  readonly usedBytes: number
+  /** Number of its properties. */
+  readonly usedNames: number
+  /** Number of its items, and of the entries of copies. */
+  readonly usedItems: number
   /** `here`, because others cannot be locked for a change. */
   readonly residence: Residence
 }

@@ -1,9 +1,21 @@
 /** The SQL of relationships. */
+import type { Quota } from '../quota/quota.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import { byKey } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 import type { OwnRequest, Trust } from './trust.ts'
+
+/** Relationships count, with those that wait. */
+export const relationshipsQuota: Quota = {
+  name: 'relationships',
+  setting: 'maxRelationships',
+  unit: 'relationships',
+  counts: 'Relationships with peers and with apps count, and requests that wait for an approval.',
+  remedy: 'End relationships that are not needed.',
+  tables: ['trust'],
+  sql: 'SELECT COUNT(*) AS used FROM trust WHERE actor_id = $1',
+}
 
 type TrustRow = Row<Omit<Trust, 'facts' | 'ownRequest'>> & {
   readonly facts: string

@@ -30,7 +30,6 @@ export function createWebhooks(runtime: Runtime, { client, jobs }: WebhookNeeds)
   return new Webhooks({
     ...runtime,
     policy: { allowPrivatePeers: config.allowPrivatePeers, allowHttp: config.allowHttp },
-    maxWebhooks: config.maxWebhooks,
     maxWaiting: config.maxDiffs,
     wake: worker.wake,
   })

@@ -354,6 +354,9 @@ forEachStore((dialect, open, database) => {
             watchedUntil: 0,
             residence: 'here',
             webhookCount: 0,
+            usedBytes: 0,
+            usedNames: 0,
+            usedItems: 0,
           },
         )
       })

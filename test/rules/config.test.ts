@@ -357,6 +357,12 @@ const rows: Readonly<Record<string, Row>> = {
   autoAcceptTrust: flag('TROUPE_AUTO_ACCEPT_TRUST', false),
   maxPendingTrusts: number('TROUPE_MAX_PENDING_TRUSTS', 100, [1, 100_000]),
   maxPeerSubscriptions: number('TROUPE_MAX_PEER_SUBSCRIPTIONS', 100, [1, 10_000]),
+  maxActorBytes: number('TROUPE_MAX_ACTOR_BYTES', 2_147_483_648, [1, 1_099_511_627_776], 'bytes'),
+  maxNames: number('TROUPE_MAX_NAMES', 200_000, [1, 100_000_000]),
+  maxItems: number('TROUPE_MAX_ITEMS', 10_000_000, [1, 1_000_000_000]),
+  maxRelationships: number('TROUPE_MAX_RELATIONSHIPS', 20_000, [1, 1_000_000]),
+  maxSubscriptions: number('TROUPE_MAX_SUBSCRIPTIONS', 20_000, [1, 1_000_000]),
+  maxKeys: number('TROUPE_MAX_KEYS', 1000, [1, 100_000]),
   maxWebhooks: number('TROUPE_MAX_WEBHOOKS', 20, [0, 1000]),
   files: {
     env: 'TROUPE_FILES',

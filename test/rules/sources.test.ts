@@ -79,7 +79,7 @@ describe('references to docs/spec and docs/decisions', () => {
   })
 
   it('are reported when their target does not exist', () => {
-    for (const text of ['LST-99', 'LST-4', 'R-FOO-01', 'WIRE-TRUST-99', 'CHOICE-81', 'I11']) {
+    for (const text of ['LST-99', 'LST-4', 'R-FOO-01', 'WIRE-TRUST-99', 'CHOICE-81', 'I12']) {
       assert.deepEqual(dangling(`keeps all items (${text})`), [text])
     }
     assert.deepEqual(dangling('(decision 60), decisions 1 and 49'), ['decision 60', 'decisions 1'])

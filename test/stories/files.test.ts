@@ -169,12 +169,12 @@ forEachService((start) => {
       await fresh()
       await files.put('a', 'x'.repeat(1000))
       await files.put('b', 'x'.repeat(1000))
-      await refuses(request('PUT', '/c', 'x'.repeat(501), text), 413, 'payload_too_large')
+      await refuses(request('PUT', '/c', 'x'.repeat(501), text), 507, 'quota_exceeded')
       await files.put('c', 'x'.repeat(500))
       await refuses(request('PUT', '/a', 'x'.repeat(1001), text), 413, 'payload_too_large')
       await files.put('a', 'x')
       await files.put('d', '')
-      await refuses(request('PUT', '/e', '', text), 413, 'payload_too_large')
+      await refuses(request('PUT', '/e', '', text), 507, 'quota_exceeded')
       await files.delete('d')
       await files.put('e', '')
       assert.deepEqual(await names(), ['a', 'b', 'c', 'e'])
@@ -190,7 +190,7 @@ forEachService((start) => {
       )
       assert.deepEqual(
         refused,
-        Array.from({ length: 6 }, () => 'payload_too_large'),
+        Array.from({ length: 6 }, () => 'quota_exceeded'),
       )
       assert.equal((await names()).length, 2)
       assert.deepEqual(await objects(), [{ state: 'used' }, { state: 'used' }])

@@ -606,7 +606,7 @@ forEachService((start) => {
       )
       assert.equal(added.filter(({ status }) => status === 'fulfilled').length, 2)
       const refused = added.filter((result) => result.status === 'rejected').map(({ reason }) => reason as unknown)
-      assert.ok(refused.every((error) => error instanceof ServiceError && error.code === 'forbidden'))
+      assert.ok(refused.every((error) => error instanceof ServiceError && error.code === 'quota_exceeded'))
       assert.equal((await actor.webhooks.list()).length, 2)
     })
 

@@ -44,7 +44,7 @@ export interface FilesHandle {
   /**
    * Stores a file when all bytes have arrived. It replaces the file of this name. A failure changes nothing.
    *
-   * @throws ServiceError `invalid_name`; `payload_too_large` beyond a limit; `unsupported_media_type`; `precondition_failed`;
+   * @throws ServiceError `invalid_name`; `payload_too_large`, `quota_exceeded`; `unsupported_media_type`; `precondition_failed`;
    *   `insufficient_storage` and `store_unavailable` when the storage is full or cannot be used.
    */
   put(name: string, content: FileContent, options?: FileOptions): Promise<FileInfo>

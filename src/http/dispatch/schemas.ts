@@ -83,6 +83,7 @@ const texts: Readonly<Record<number, string>> = {
   413: 'The body is too large',
   415: 'The content type is not supported',
   503: 'Storage cannot be used right now',
+  507: 'The actor has no room for the change (a quota), or the storage for files is full',
 }
 
 export function errorResponses(...statuses: readonly number[]): Documentation['responses'] {
@@ -131,12 +132,12 @@ export const pageResponses = {
 /** The responses of a form on an owner page. */
 export const formResponses = {
   302: 'Done: redirect to the next page, or to sign-in without a session',
-  ...errorResponses(400, 401, 403, 404, 409, 413, 415, 503),
+  ...errorResponses(400, 401, 403, 404, 409, 413, 415, 503, 507),
 } as const satisfies Documentation['responses']
 
 /** The errors of every route below an actor. */
 export const actorErrors = errorResponses(401, 403, 404)
-export const writeErrors = errorResponses(400, 401, 403, 404, 409, 413, 415, 503)
+export const writeErrors = errorResponses(400, 401, 403, 404, 409, 413, 415, 503, 507)
 
 const entityTag = { type: 'string', examples: ['"Qk2Xw9dV0mT1rYb3Lz8nAA"'] } as const
 

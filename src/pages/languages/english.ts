@@ -171,6 +171,7 @@ const errors: Record<ErrorCode, string> = {
   newer_data: 'A newer version of this service stored this value.',
   store_unavailable: 'The service is temporarily unavailable. Try again later.',
   unavailable: 'This is temporarily unavailable. Try again later.',
+  quota_exceeded: 'Your storage is full. Delete something you no longer need, and try again.',
   insufficient_storage: 'The storage for files is full.',
   shutting_down: 'The service is restarting. Try again in a moment.',
 }

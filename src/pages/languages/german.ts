@@ -142,6 +142,8 @@ const errors: Messages['errors'] = {
   newer_data: 'Eine neuere Version dieses Dienstes hat diesen Wert gespeichert.',
   store_unavailable: 'Der Dienst ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
   unavailable: 'Das ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
+  quota_exceeded:
+    'Ihr Speicher ist voll. Löschen Sie etwas, das Sie nicht mehr brauchen, und versuchen Sie es erneut.',
   insufficient_storage: 'Für Dateien ist kein Speicherplatz mehr frei.',
   shutting_down: 'Der Dienst startet neu. Versuchen Sie es in einem Moment erneut.',
 }

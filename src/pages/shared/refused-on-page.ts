@@ -62,5 +62,6 @@ const aboutInput: ReadonlySet<ErrorCode> = new Set([
   'conflict',
   'creator_exists',
   'payload_too_large',
+  'quota_exceeded',
   'peer_failed',
 ])

@@ -10,7 +10,7 @@ CREATE TABLE actor (
   created_at BIGINT NOT NULL,
   -- 'here'; 'moving' to another service, and frozen; 'moved', until its content is deleted; 'arriving' from another service.
   residence TEXT NOT NULL DEFAULT 'here',
-  -- The seven columns below are read with the actor's lock, so the common case costs no further statement.
+  -- Most columns below are read with the actor's lock, so the common case costs no further statement.
   -- Number of subscriptions that peers hold at this actor, and how many of them cover a key of a property.
   subscription_count BIGINT NOT NULL DEFAULT 0,
   key_subscription_count BIGINT NOT NULL DEFAULT 0,
@@ -22,7 +22,12 @@ CREATE TABLE actor (
   -- Failed sign-in attempts are limited until then.
   guarded_until BIGINT NOT NULL DEFAULT 0,
   -- Number of rows in webhook.
-  webhook_count BIGINT NOT NULL DEFAULT 0
+  webhook_count BIGINT NOT NULL DEFAULT 0,
+  -- The counts of quotas (quotas.ts), which the triggers below change with the rows: bytes of names, values, items and copies
+  -- of peers' data, without the heads of lists; properties; items, and entries of copies.
+  used_bytes BIGINT NOT NULL DEFAULT 0,
+  used_names BIGINT NOT NULL DEFAULT 0,
+  used_items BIGINT NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- The order in which all actors are listed.
@@ -227,6 +232,182 @@ CREATE TABLE attribute (
   timestamp BIGINT NOT NULL,
   PRIMARY KEY (actor_id, bucket, name)
 ) STRICT, WITHOUT ROWID;
+
+-- Count the rows of each actor, whatever statement changes them. A sharded database has no such triggers: there,
+-- `troupe doctor deep` counts.
+/*sqlite:
+CREATE TRIGGER property_counted AFTER INSERT ON property
+BEGIN
+  UPDATE actor SET used_names = used_names + 1, used_bytes = used_bytes + octet_length(NEW.name) + CASE NEW.kind WHEN 'list' THEN 0 ELSE octet_length(NEW.value) END
+    WHERE id = NEW.actor_id;
+END;
+CREATE TRIGGER property_recounted AFTER UPDATE OF kind, value ON property
+  WHEN octet_length(NEW.name) + CASE NEW.kind WHEN 'list' THEN 0 ELSE octet_length(NEW.value) END
+    <> octet_length(OLD.name) + CASE OLD.kind WHEN 'list' THEN 0 ELSE octet_length(OLD.value) END
+BEGIN
+  UPDATE actor SET used_bytes = used_bytes + octet_length(NEW.name) + CASE NEW.kind WHEN 'list' THEN 0 ELSE octet_length(NEW.value) END
+    - (octet_length(OLD.name) + CASE OLD.kind WHEN 'list' THEN 0 ELSE octet_length(OLD.value) END) WHERE id = NEW.actor_id;
+END;
+CREATE TRIGGER property_uncounted AFTER DELETE ON property
+BEGIN
+  UPDATE actor SET used_names = used_names - 1, used_bytes = used_bytes - (octet_length(OLD.name) + CASE OLD.kind WHEN 'list' THEN 0 ELSE octet_length(OLD.value) END)
+    WHERE id = OLD.actor_id;
+END;
+CREATE TRIGGER list_item_counted AFTER INSERT ON list_item
+BEGIN
+  UPDATE actor SET used_items = used_items + 1, used_bytes = used_bytes + octet_length(NEW.value)
+    WHERE id = NEW.actor_id;
+END;
+CREATE TRIGGER list_item_recounted AFTER UPDATE OF value ON list_item
+  WHEN octet_length(NEW.value)
+    <> octet_length(OLD.value)
+BEGIN
+  UPDATE actor SET used_bytes = used_bytes + octet_length(NEW.value)
+    - (octet_length(OLD.value)) WHERE id = NEW.actor_id;
+END;
+CREATE TRIGGER list_item_uncounted AFTER DELETE ON list_item
+BEGIN
+  UPDATE actor SET used_items = used_items - 1, used_bytes = used_bytes - (octet_length(OLD.value))
+    WHERE id = OLD.actor_id;
+END;
+CREATE TRIGGER attribute_counted AFTER INSERT ON attribute
+BEGIN
+  UPDATE actor SET used_items = used_items + 1, used_bytes = used_bytes + octet_length(NEW.name) + octet_length(NEW.data)
+    WHERE id = NEW.actor_id;
+END;
+CREATE TRIGGER attribute_recounted AFTER UPDATE OF data ON attribute
+  WHEN octet_length(NEW.name) + octet_length(NEW.data)
+    <> octet_length(OLD.name) + octet_length(OLD.data)
+BEGIN
+  UPDATE actor SET used_bytes = used_bytes + octet_length(NEW.name) + octet_length(NEW.data)
+    - (octet_length(OLD.name) + octet_length(OLD.data)) WHERE id = NEW.actor_id;
+END;
+CREATE TRIGGER attribute_uncounted AFTER DELETE ON attribute
+BEGIN
+  UPDATE actor SET used_items = used_items - 1, used_bytes = used_bytes - (octet_length(OLD.name) + octet_length(OLD.data))
+    WHERE id = OLD.actor_id;
+END;
+*/
+/*postgres:
+-- Once for each statement: an update of the actor for each row would read all earlier versions of its row.
+CREATE FUNCTION property_counted() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
+DECLARE
+  changed RECORD;
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    FOR changed IN
+      SELECT actor_id, 0 AS entries, sum(bytes)::BIGINT AS bytes FROM (
+        SELECT actor_id, octet_length(added.name) + CASE added.kind WHEN 'list' THEN 0 ELSE octet_length(added.value) END AS bytes FROM added
+        UNION ALL SELECT actor_id, -(octet_length(removed.name) + CASE removed.kind WHEN 'list' THEN 0 ELSE octet_length(removed.value) END) FROM removed) AS sizes
+      GROUP BY actor_id HAVING sum(bytes) <> 0
+    LOOP
+      UPDATE actor SET used_bytes = used_bytes + changed.bytes WHERE id = changed.actor_id;
+    END LOOP;
+  ELSIF TG_OP = 'INSERT' THEN
+    FOR changed IN
+      SELECT actor_id, count(*) AS entries, sum(octet_length(added.name) + CASE added.kind WHEN 'list' THEN 0 ELSE octet_length(added.value) END)::BIGINT AS bytes
+      FROM added GROUP BY actor_id
+    LOOP
+      UPDATE actor SET used_names = used_names + changed.entries, used_bytes = used_bytes + changed.bytes
+        WHERE id = changed.actor_id;
+    END LOOP;
+  ELSE
+    FOR changed IN
+      SELECT actor_id, count(*) AS entries, sum(octet_length(removed.name) + CASE removed.kind WHEN 'list' THEN 0 ELSE octet_length(removed.value) END)::BIGINT AS bytes
+      FROM removed GROUP BY actor_id
+    LOOP
+      UPDATE actor SET used_names = used_names - changed.entries, used_bytes = used_bytes - changed.bytes
+        WHERE id = changed.actor_id;
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$body$;
+CREATE TRIGGER property_counted AFTER INSERT ON property
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION property_counted();
+CREATE TRIGGER property_recounted AFTER UPDATE ON property
+  REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION property_counted();
+CREATE TRIGGER property_uncounted AFTER DELETE ON property
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION property_counted();
+CREATE FUNCTION list_item_counted() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
+DECLARE
+  changed RECORD;
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    FOR changed IN
+      SELECT actor_id, 0 AS entries, sum(bytes)::BIGINT AS bytes FROM (
+        SELECT actor_id, octet_length(added.value) AS bytes FROM added
+        UNION ALL SELECT actor_id, -(octet_length(removed.value)) FROM removed) AS sizes
+      GROUP BY actor_id HAVING sum(bytes) <> 0
+    LOOP
+      UPDATE actor SET used_bytes = used_bytes + changed.bytes WHERE id = changed.actor_id;
+    END LOOP;
+  ELSIF TG_OP = 'INSERT' THEN
+    FOR changed IN
+      SELECT actor_id, count(*) AS entries, sum(octet_length(added.value))::BIGINT AS bytes
+      FROM added GROUP BY actor_id
+    LOOP
+      UPDATE actor SET used_items = used_items + changed.entries, used_bytes = used_bytes + changed.bytes
+        WHERE id = changed.actor_id;
+    END LOOP;
+  ELSE
+    FOR changed IN
+      SELECT actor_id, count(*) AS entries, sum(octet_length(removed.value))::BIGINT AS bytes
+      FROM removed GROUP BY actor_id
+    LOOP
+      UPDATE actor SET used_items = used_items - changed.entries, used_bytes = used_bytes - changed.bytes
+        WHERE id = changed.actor_id;
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$body$;
+CREATE TRIGGER list_item_counted AFTER INSERT ON list_item
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION list_item_counted();
+CREATE TRIGGER list_item_recounted AFTER UPDATE ON list_item
+  REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION list_item_counted();
+CREATE TRIGGER list_item_uncounted AFTER DELETE ON list_item
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION list_item_counted();
+CREATE FUNCTION attribute_counted() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
+DECLARE
+  changed RECORD;
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    FOR changed IN
+      SELECT actor_id, 0 AS entries, sum(bytes)::BIGINT AS bytes FROM (
+        SELECT actor_id, octet_length(added.name) + octet_length(added.data) AS bytes FROM added
+        UNION ALL SELECT actor_id, -(octet_length(removed.name) + octet_length(removed.data)) FROM removed) AS sizes
+      GROUP BY actor_id HAVING sum(bytes) <> 0
+    LOOP
+      UPDATE actor SET used_bytes = used_bytes + changed.bytes WHERE id = changed.actor_id;
+    END LOOP;
+  ELSIF TG_OP = 'INSERT' THEN
+    FOR changed IN
+      SELECT actor_id, count(*) AS entries, sum(octet_length(added.name) + octet_length(added.data))::BIGINT AS bytes
+      FROM added GROUP BY actor_id
+    LOOP
+      UPDATE actor SET used_items = used_items + changed.entries, used_bytes = used_bytes + changed.bytes
+        WHERE id = changed.actor_id;
+    END LOOP;
+  ELSE
+    FOR changed IN
+      SELECT actor_id, count(*) AS entries, sum(octet_length(removed.name) + octet_length(removed.data))::BIGINT AS bytes
+      FROM removed GROUP BY actor_id
+    LOOP
+      UPDATE actor SET used_items = used_items - changed.entries, used_bytes = used_bytes - changed.bytes
+        WHERE id = changed.actor_id;
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$body$;
+CREATE TRIGGER attribute_counted AFTER INSERT ON attribute
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION attribute_counted();
+CREATE TRIGGER attribute_recounted AFTER UPDATE ON attribute
+  REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION attribute_counted();
+CREATE TRIGGER attribute_uncounted AFTER DELETE ON attribute
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION attribute_counted();
+*/
 
 -- Settings of the whole store, such as the property names that property_lookup was built for.
 CREATE TABLE setting (

@@ -49,7 +49,8 @@ const lookupsOfActors: ScaleStep = {
 interface State {
   readonly places: ReadonlyMap<string, string>
   readonly foreignKeys: ReadonlyMap<string, string>
-  readonly hasTrigger: boolean
+  /** Triggers of the migrations, with their tables. */
+  readonly triggers: ReadonlyMap<string, string>
   readonly settings: readonly string[]
 }
 
@@ -126,8 +127,9 @@ async function readState(client: pg.Client, schema: string): Promise<State> {
      WHERE contype = 'f' AND connamespace = to_regnamespace($2) AND conrelid::regclass::text = ANY ($1)`,
     [Object.keys(placements), schema],
   )
-  const trigger = await client.query(
-    `SELECT 1 FROM pg_trigger WHERE tgname = 'property_list_removed' AND tgrelid = to_regclass('property')`,
+  const triggers = await client.query<{ name: string; table: string }>(
+    `SELECT tgname AS name, tgrelid::regclass::text AS table FROM pg_trigger
+     WHERE NOT tgisinternal AND tgrelid IN (to_regclass('property'), to_regclass('list_item'), to_regclass('attribute'))`,
   )
   const settings = await client.query<{ setting: string }>(
     `SELECT unnest(setconfig) AS setting FROM pg_db_role_setting
@@ -136,15 +138,15 @@ async function readState(client: pg.Client, schema: string): Promise<State> {
   return {
     places: new Map(places.rows.map(({ name, method }) => [name, method])),
     foreignKeys: new Map(foreignKeys.rows.map(({ name, table }) => [name, table])),
-    hasTrigger: (trigger.rowCount ?? 0) > 0,
+    triggers: new Map(triggers.rows.map(({ name, table }) => [name, table])),
     settings: settings.rows.map(({ setting }) => setting),
   }
 }
 
-function dropped({ foreignKeys, hasTrigger }: State): ScaleStep[] {
+function dropped({ foreignKeys, triggers }: State): ScaleStep[] {
   const sql = [
     ...[...foreignKeys].map(([name, table]) => `ALTER TABLE ${table} DROP CONSTRAINT ${name}`),
-    ...(hasTrigger ? ['DROP TRIGGER property_list_removed ON property'] : []),
+    ...[...triggers].map(([name, table]) => `DROP TRIGGER ${name} ON ${table}`),
   ]
   return sql.length === 0 ? [] : [{ title: 'Remove the foreign keys until the tables are distributed', sql }]
 }

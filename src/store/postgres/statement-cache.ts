@@ -53,7 +53,10 @@ export class StatementCache {
   }
 }
 
-/** Tables whose changes never reach the row of an actor or its subscriptions, not even by a trigger or a foreign key. */
+/**
+ * Tables whose changes never reach the row of an actor or its subscriptions, not even by a trigger or a foreign key, besides
+ * the counts for quotas: `quota/quota-store.ts` knows that they are older.
+ */
 export const TABLES_APART: readonly string[] = ['property', 'list_node', 'list_item', 'list_index']
 
 function keepsActor(text: string): boolean {

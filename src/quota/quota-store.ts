@@ -1,0 +1,237 @@
+/**
+ * Refuses changes that an actor has no room for. Triggers count the rows (store/migrations/0001-initial.sql), so the counts
+ * are exact whatever changes the rows, and the lock of the actor reads them. While a change cannot reach a limit, the check
+ * costs no statement: what a change adds is at most what its statements send.
+ */
+import type { LockedActor, Param, Queries, Store, Transaction, WriteOptions } from '../store/store.ts'
+import { countsOf, keptOf, type Quota, quotaExceeded, type Quotas } from './quota.ts'
+
+/** The largest effect of a statement on the quotas of its actor. */
+interface Effect {
+  readonly quotas: readonly Quota[]
+  /** Whether the statement inserts the rows of a parameter, and not just one. */
+  readonly isMany: boolean
+  /** Whether the statement copies stored rows, so that it may add as much as there is. */
+  readonly copies: boolean
+  /** The parameter with the id of the actor, from 0. */
+  readonly actorAt: number
+}
+
+/** A statement that is not in this many has its effect read again. */
+const mostKnown = 2000
+/** UTF-8 bytes of one character of a string, at most. */
+const mostBytes = 3
+/** Characters of a row in a JSON array of arrays, at least: `[1],`. */
+const leastOfRow = 4
+
+export class QuotaStore implements Store {
+  readonly #inner: Store
+  readonly #quotas: Quotas
+  readonly #refused: (quota: Quota) => void
+  readonly #effects = new Map<string, Effect | null>()
+  /** The most that earlier changes of the same transaction may have added since the row was read. */
+  readonly #earlier = new WeakMap<LockedActor, Growth>()
+
+  /** @param refused Called with the quota of each refused change. */
+  constructor(inner: Store, quotas: Quotas, refused: (quota: Quota) => void) {
+    this.#inner = inner
+    this.#quotas = quotas
+    this.#refused = refused
+  }
+
+  get dialect(): Store['dialect'] {
+    return this.#inner.dialect
+  }
+
+  get now(): Store['now'] {
+    return this.#inner.now
+  }
+
+  get isSharded(): boolean {
+    return this.#inner.isSharded
+  }
+
+  read: Store['read'] = (work) => this.#inner.read(work)
+  snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
+  sweep: Store['sweep'] = (sql, ...params) => this.#inner.sweep(sql, ...params)
+  ping: Store['ping'] = () => this.#inner.ping()
+  close: Store['close'] = () => this.#inner.close()
+
+  write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {
+    return this.#inner.write(async (tx) => {
+      const metered = new Metered(tx, (sql) => this.#effectOf(sql))
+      const result = await work(metered)
+      for (const [actorId, growth] of metered.growths) await this.#requireRoom(tx, actorId, growth, null)
+      return result
+    }, how)
+  }
+
+  /** @throws ServiceError `quota_exceeded`, as do changes in `write` */
+  writeActor<T>(
+    actorId: string,
+    work: (tx: Transaction, actor: LockedActor) => Promise<T>,
+    origin?: string,
+  ): Promise<T> {
+    return this.#inner.writeActor(
+      actorId,
+      async (tx, actor) => {
+        const before = await this.#before(tx, actor)
+        const metered = new Metered(tx, (sql) => this.#effectOf(sql))
+        const result = await work(metered, actor)
+        for (const [id, growth] of metered.growths)
+          await this.#requireRoom(tx, id, growth, id === actorId ? before : null)
+        const growth = metered.growths.get(actorId)
+        if (growth !== undefined) this.#remember(actor, growth)
+        return result
+      },
+      origin,
+    )
+  }
+
+  /**
+   * The counts before a change. Changes that share a transaction also share the row as it was before all of them; the counts
+   * are read again when the earlier changes may have reached a limit.
+   */
+  async #before(tx: Queries, actor: LockedActor): Promise<Before> {
+    const earlier = this.#earlier.get(actor)
+    if (earlier === undefined) return { of: (quota) => keptOf(actor, quota), slack: null }
+    const kept = this.#quotas.declared.filter((quota) => keptOf(actor, quota) !== null)
+    const mayBeFull = kept.some(
+      (quota) => earlier.after(quota, keptOf(actor, quota) ?? 0) > this.#quotas.limitOf(quota),
+    )
+    if (!mayBeFull) return { of: (quota) => keptOf(actor, quota), slack: earlier }
+    const counts = await countsOf(tx, actor.id, kept)
+    return { of: (quota) => counts.get(quota) ?? null, slack: null }
+  }
+
+  #remember(actor: LockedActor, growth: Growth): void {
+    const earlier = this.#earlier.get(actor)
+    if (earlier === undefined) this.#earlier.set(actor, growth)
+    else earlier.addAll(growth)
+  }
+
+  async #requireRoom(tx: Transaction, actorId: string, growth: Growth, before: Before | null): Promise<void> {
+    if (this.#quotas.isExempt(actorId)) return
+    const inDoubt = [...growth.most.keys()].filter((quota) => {
+      const had = before?.of(quota) ?? null
+      if (had === null) return true
+      return growth.after(quota, before?.slack?.after(quota, had) ?? had) > this.#quotas.limitOf(quota)
+    })
+    // Changes without the lock must not count at the same time. The lock of a foreign key does not exclude this one.
+    if (before === null && inDoubt.length > 0)
+      await tx.run('UPDATE actor SET used_bytes = used_bytes WHERE id = $1', actorId)
+    for (const [quota, used] of await countsOf(tx, actorId, inDoubt)) {
+      const limit = this.#quotas.limitOf(quota)
+      // An actor that has more than the limit, because it was lowered, may still change what it has.
+      if (used <= Math.max(limit, before?.of(quota) ?? 0)) continue
+      this.#refused(quota)
+      throw quotaExceeded({ quota, used, limit })
+    }
+  }
+
+  #effectOf(sql: string): Effect | null {
+    const known = this.#effects.get(sql)
+    if (known !== undefined) return known
+    const effect = effectOf(sql, this.#quotas)
+    if (this.#effects.size < mostKnown) this.#effects.set(sql, effect)
+    return effect
+  }
+}
+
+interface Before {
+  /** Null: the actor's row does not have the count. */
+  readonly of: (quota: Quota) => number | null
+  /** The most by which the counts may have grown since. */
+  readonly slack: Growth | null
+}
+
+/** The most that the quotas of an actor can have grown. */
+class Growth {
+  readonly most = new Map<Quota, number>()
+  /** Whether stored rows were copied, which can add as much as there is. */
+  copies = false
+
+  add(quota: Quota, more: number): void {
+    this.most.set(quota, (this.most.get(quota) ?? 0) + more)
+  }
+
+  addAll(other: Growth): void {
+    for (const [quota, more] of other.most) this.add(quota, more)
+    this.copies ||= other.copies
+  }
+
+  /** The largest count that there can be after a count. */
+  after(quota: Quota, count: number): number {
+    return (this.copies ? count * 2 : count) + (this.most.get(quota) ?? 0)
+  }
+}
+
+/** A transaction that estimates what its statements add. */
+class Metered implements Transaction {
+  readonly #inner: Transaction
+  readonly #effectOf: (sql: string) => Effect | null
+  readonly growths = new Map<string, Growth>()
+
+  constructor(inner: Transaction, effectOf: (sql: string) => Effect | null) {
+    this.#inner = inner
+    this.#effectOf = effectOf
+  }
+
+  get origin(): string {
+    return this.#inner.origin
+  }
+
+  get isSharded(): boolean {
+    return this.#inner.isSharded
+  }
+
+  all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    this.#measure(sql, params)
+    return this.#inner.all<R>(sql, ...params)
+  }
+
+  get<R extends object>(sql: string, ...params: Param[]): Promise<R | undefined> {
+    this.#measure(sql, params)
+    return this.#inner.get<R>(sql, ...params)
+  }
+
+  run(sql: string, ...params: Param[]): Promise<number> {
+    this.#measure(sql, params)
+    return this.#inner.run(sql, ...params)
+  }
+
+  #measure(sql: string, params: readonly Param[]): void {
+    const effect = this.#effectOf(sql)
+    if (effect === null) return
+    const actorId = params[effect.actorAt]
+    if (typeof actorId !== 'string') throw new Error(`Cannot count a change: no parameter names its actor: ${sql}`)
+    let characters = 0
+    for (const param of params) if (typeof param === 'string') characters += param.length
+    const growth = this.growths.get(actorId) ?? new Growth()
+    this.growths.set(actorId, growth)
+    const rows = effect.isMany ? Math.ceil(characters / leastOfRow) : 1
+    for (const quota of effect.quotas) growth.add(quota, quota.isSize ? characters * mostBytes : rows)
+    growth.copies ||= effect.copies
+  }
+}
+
+/** Null: the statement adds nothing that a quota counts. */
+function effectOf(sql: string, quotas: Quotas): Effect | null {
+  const [, verb = '', table = ''] = /^\s*(?:\/\*.*?\*\/\s*)?(INSERT INTO|UPDATE)\s+(\w+)/i.exec(sql) ?? []
+  const isInsert = verb.toUpperCase() === 'INSERT INTO'
+  const counted = quotas.of(table).filter(({ isSize }) => isInsert || isSize === true)
+  if (counted.length === 0) return null
+  return {
+    quotas: counted,
+    isMany: /\brows\(/.test(sql),
+    copies: new RegExp(String.raw`\b(?:FROM|JOIN)\s+(?!rows\b)\w+`, 'i').test(sql),
+    actorAt: isInsert ? insertedActor(sql) : Number(/\bactor_id = \$(\d+)/.exec(sql)?.[1] ?? 0) - 1,
+  }
+}
+
+/** The parameter whose value an INSERT stores as `actor_id`, from 0. */
+function insertedActor(sql: string): number {
+  const [, columns = '', values = ''] = /\(([^)]*)\)\s*(?:VALUES\s*\(|SELECT\s+)([^)]*)/.exec(sql) ?? []
+  const at = columns.split(',').findIndex((column) => column.trim() === 'actor_id')
+  return Number(/^\s*\$(\d+)/.exec(values.split(',')[at] ?? '')?.[1] ?? 0) - 1
+}

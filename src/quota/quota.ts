@@ -1,0 +1,122 @@
+/** Quotas of an actor. The room that owns a table declares its quotas, and `quotas.ts` lists them. */
+import type { Config } from '../config/options.ts'
+import { ServiceError } from '../errors.ts'
+import type { KeptCount, LockedActor, Queries } from '../store/store.ts'
+
+/** The options whose value is a number. */
+export type QuotaSetting = { [K in keyof Config]: Config[K] extends number ? K : never }[keyof Config]
+
+/** A limit on what one actor stores. */
+export interface Quota {
+  /** The name in errors, metrics and figures. */
+  readonly name: string
+  /** The option that has the limit. */
+  readonly setting: QuotaSetting
+  /** The counted things, as they follow a number: `list items`. */
+  readonly unit: string
+  /** The sentence that names the counted things. */
+  readonly counts: string
+  /** The sentence that says how the owner frees some of it. */
+  readonly remedy: string
+  /** The tables whose rows count when one is added or grows. Empty: the room checks the limit itself. */
+  readonly tables: readonly string[]
+  /** The count that the actor's row has. Default: the rows are counted when one is added. */
+  readonly kept?: KeptCount
+  /** Whether a longer row counts more. Default: the number of rows counts. */
+  readonly isSize?: true
+  /** Counts one actor, whose id is parameter 1, in a column `used`. */
+  readonly sql: string
+}
+
+/** How much of a quota an actor uses. */
+export interface QuotaUse {
+  readonly quota: Quota
+  readonly used: number
+  readonly limit: number
+}
+
+/** The quotas of this service with their limits. */
+export class Quotas {
+  readonly #limitOf: (setting: QuotaSetting) => number
+  readonly #byTable = new Map<string, Quota[]>()
+  #declared: readonly Quota[] = []
+  #exempt: readonly string[] = []
+
+  constructor(limitOf: (setting: QuotaSetting) => number) {
+    this.#limitOf = limitOf
+  }
+
+  /**
+   * Sets what is counted, once, while the service is assembled. Before that, nothing is refused.
+   *
+   * @param exempt Ids of actors without quotas.
+   */
+  declare(quotas: readonly Quota[], exempt: readonly string[]): void {
+    if (this.#declared.length > 0) throw new Error('Cannot declare the quotas: they are already declared')
+    this.#declared = quotas
+    this.#exempt = exempt
+    for (const quota of quotas) for (const table of quota.tables) this.#byTable.set(table, [...this.of(table), quota])
+  }
+
+  get declared(): readonly Quota[] {
+    return this.#declared
+  }
+
+  /** The quotas that count the rows of a table. */
+  of(table: string): readonly Quota[] {
+    return this.#byTable.get(table) ?? []
+  }
+
+  limitOf(quota: Quota): number {
+    return this.#limitOf(quota.setting)
+  }
+
+  isExempt(actorId: string): boolean {
+    return this.#exempt.includes(actorId)
+  }
+
+  /** Reads the use of each quota by the actor. */
+  async usesOf(q: Queries, actorId: string): Promise<QuotaUse[]> {
+    const used = await countsOf(q, actorId, this.#declared)
+    return this.#declared.map((quota) => ({ quota, used: used.get(quota) ?? 0, limit: this.limitOf(quota) }))
+  }
+}
+
+export const keptColumns: Readonly<Record<KeptCount, string>> = {
+  usedBytes: 'used_bytes',
+  usedNames: 'used_names',
+  usedItems: 'used_items',
+}
+
+/** Reads the use of some quotas. One statement reads the counts that the actor's row has. */
+export async function countsOf(
+  q: Pick<Queries, 'get'>,
+  actorId: string,
+  quotas: readonly Quota[],
+): Promise<ReadonlyMap<Quota, number>> {
+  const columns = Object.entries(keptColumns).map(([member, column]) => `${column} AS "${member}"`)
+  const hasKept = quotas.some(({ kept }) => kept !== undefined)
+  const [row, ...counted] = await Promise.all([
+    hasKept
+      ? q.get<Record<KeptCount, number>>(`SELECT ${columns.join(', ')} FROM actor WHERE id = $1`, actorId)
+      : undefined,
+    ...quotas.map(({ kept, sql }) => (kept === undefined ? q.get<{ used: number }>(sql, actorId) : undefined)),
+  ])
+  return new Map(
+    quotas.map((quota, n) => [quota, (quota.kept === undefined ? counted[n]?.used : row?.[quota.kept]) ?? 0]),
+  )
+}
+
+/** Returns a count from the locked row of the actor. Null: the row does not have it. */
+export function keptOf(actor: LockedActor, { kept }: Quota): number | null {
+  return kept === undefined ? null : actor[kept]
+}
+
+/** The error of a change that an actor has no room for. */
+export function quotaExceeded({ quota, used, limit }: QuotaUse): ServiceError {
+  return new ServiceError(
+    'quota_exceeded',
+    `Cannot store the change: the actor would have ${used} ${quota.unit}, and at most ${limit} are allowed. ${quota.counts} ${quota.remedy}`,
+    { members: { quota: quota.name, limit, used } },
+  )
+}
