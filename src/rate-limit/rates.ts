@@ -4,10 +4,13 @@ import type { Config } from '../config/options.ts'
 import type { Rate } from './gcra.ts'
 
 /**
- * The owner of a bucket: the sender, the target, the pair of both, all requests together (`total`), or an AI client, which
- * each process counts separately.
+ * The owner of a bucket: the sender, the target, the pair of both, all requests together (`total`), a browser that has proven
+ * the target before, or an AI client, which each process counts separately.
+ *
+ * A limit for a target has one for the pair, at most half as large: no sender can use up what others have at the target. A
+ * known browser has only its own limit, so it passes when many senders have used up the target.
  */
-export type Per = 'source' | 'target' | 'pair' | 'total' | 'client'
+export type Per = 'source' | 'target' | 'pair' | 'total' | 'browser' | 'client'
 
 const minute = 60
 const hour = 3600
@@ -32,19 +35,26 @@ export const defaultRates = {
   'secret/target': { count: 600, seconds: minute },
   // Each request may send an email. The target is the email address.
   'sign_in_link/source': { count: 10, seconds: 10 * minute },
-  'sign_in_link/target': { count: 6, seconds: hour },
+  'sign_in_link/browser': { count: 6, seconds: hour },
+  'sign_in_link/pair': { count: 6, seconds: hour },
+  'sign_in_link/target': { count: 20, seconds: hour },
   'sign_in_link/total': { count: 1000, seconds: hour },
   'email_entry/source': { count: 10, seconds: 10 * minute },
-  'email_entry/target': { count: 3, seconds: hour },
+  'email_entry/browser': { count: 3, seconds: hour },
+  'email_entry/pair': { count: 3, seconds: hour },
+  'email_entry/target': { count: 10, seconds: hour },
   'email_entry/total': { count: 1000, seconds: hour },
   'email_verification/source': { count: 30, seconds: 10 * minute },
-  'email_verification/target': { count: 10, seconds: 10 * minute },
+  'email_verification/pair': { count: 10, seconds: 10 * minute },
+  'email_verification/target': { count: 60, seconds: 10 * minute },
   'email_verification/total': { count: 3000, seconds: 10 * minute },
   'trust_request/source': { count: 30, seconds: 10 * minute },
+  'trust_request/pair': { count: 30, seconds: hour },
   'trust_request/target': { count: 100, seconds: hour },
   'trust_request/total': { count: 3000, seconds: 10 * minute },
   // Moves of actors from other services, and statements about moves of peers. Each one causes calls.
   'move/source': { count: 30, seconds: 10 * minute },
+  'move/pair': { count: 30, seconds: hour },
   'move/target': { count: 100, seconds: hour },
   'move/total': { count: 3000, seconds: 10 * minute },
   'register_client/source': { count: 10, seconds: hour },
@@ -92,7 +102,7 @@ export function limitersOf(name: LimitName): readonly LimitKey[] {
   )
 }
 
-const order: readonly Per[] = ['client', 'pair', 'source', 'target', 'total']
+const order: readonly Per[] = ['client', 'browser', 'pair', 'source', 'target', 'total']
 
 export function narrowestFirst(keys: readonly LimitKey[]): readonly LimitKey[] {
   return keys.toSorted((a, b) => order.indexOf(perOf(a)) - order.indexOf(perOf(b)))

@@ -134,10 +134,15 @@ describe('the table of limiters', () => {
       routes.filter(({ limit }) => limit !== undefined).map(({ id, limit }) => [id, limit]),
     )
     const signIn = ['sign_in/source', 'sign_in/total']
-    const verification = ['email_verification/source', 'email_verification/target', 'email_verification/total']
+    const verification = [
+      'email_verification/pair',
+      'email_verification/source',
+      'email_verification/target',
+      'email_verification/total',
+    ]
     const expected = {
       createActor: ['create_actor/source', 'create_actor/total'],
-      receiveTrust: ['trust_request/source', 'trust_request/target', 'trust_request/total'],
+      receiveTrust: ['trust_request/pair', 'trust_request/source', 'trust_request/target', 'trust_request/total'],
       beginSignIn: signIn,
       signInCallback: signIn,
       signInFormCallback: signIn,
@@ -201,5 +206,29 @@ describe('the table of limiters', () => {
       name: 'ConfigError',
       message: 'Cannot use TROUPE_RATE_LIMITS: the limiter sign_out/source does not exist.',
     })
+  })
+})
+
+describe('the default limits', () => {
+  it('leave others at least half of a target that one sender requests (RATE-06)', () => {
+    const rates: Readonly<Record<string, { readonly count: number; readonly seconds: number }>> = defaultRates
+    const targets = Object.keys(rates).filter((key) => key.endsWith('/target'))
+    assert.ok(targets.length > 5)
+    for (const key of targets) {
+      const [target, pair] = [rates[key], rates[key.replace('/target', '/pair')]]
+      assert.ok(target !== undefined && pair !== undefined, `${key} has no limit for a sender at a target`)
+      assert.ok(pair.count * 2 <= target.count, `${key}: one sender takes more than half at once`)
+      assert.ok(
+        (pair.count / pair.seconds) * 2 <= target.count / target.seconds,
+        `${key}: one sender takes more than half of what comes back`,
+      )
+    }
+  })
+
+  it('apply for a sender at a target at every route that has one for the target (RATE-06)', () => {
+    for (const { id, limit = [] } of routes)
+      for (const key of limit)
+        if (key.endsWith('/target'))
+          assert.ok((limit as readonly string[]).includes(key.replace('/target', '/pair')), `${id}: ${key}`)
   })
 })

@@ -244,6 +244,53 @@ forEachService((start) => {
       assert.equal(mails.length, 3)
     })
 
+    it('cannot be used up by one sender, nor by many for a browser that has signed in before (RATE-06)', async () => {
+      const rateLimits = {
+        '*': null,
+        'sign_in_link/browser': { count: 2, seconds: 3600 },
+        'sign_in_link/pair': { count: 2, seconds: 3600 },
+        'sign_in_link/target': { count: 5, seconds: 3600 },
+      }
+      const { service, mails } = await open({ rateLimits, now: () => 1_900_000_000_000 })
+      const from = (remoteAddress: string): TestService => ({
+        ...service,
+        request: (path, init = {}) =>
+          service.app.fetch(new Request(`${service.url}${path}`, { redirect: 'manual', ...init }), { remoteAddress }),
+      })
+      const send = async (
+        at: TestService,
+        browser = new TestBrowser(at),
+        email = 'ada@example.com',
+      ): Promise<number> => {
+        const page = await EmailPage.open(at, '/oauth/login/email', browser)
+        return (await page.send({ action: 'send', email })).status
+      }
+      const [attacker, home, office] = [from('192.0.2.1'), from('198.51.100.1'), from('203.0.113.1')]
+      for (let n = 0; n < 20; n += 1) assert.equal(await send(attacker), n < 2 ? 200 : 429)
+      const known = new TestBrowser(home)
+      const page = await EmailPage.open(home, '/oauth/login/email', known)
+      assert.equal((await page.send({ action: 'send', email: 'ada@example.com' })).status, 200)
+      assert.equal((await page.enter(mails.at(-1)?.code ?? '')).status, 302)
+      const mark = known.cookies.get('__Host-known-browser') ?? ''
+      assert.match(mark, /^[\w-]{43}\.[\w-]{43}$/)
+      for (const n of [1, 2, 3]) await send(from(`192.0.2.${n + 10}`))
+      assert.equal(await send(office), 429)
+      assert.deepEqual([await send(home, known), await send(home, known), await send(home, known)], [200, 200, 429])
+      // A mark of another address does not count, and neither does a forged one.
+      assert.equal(await send(home, known, 'ben@example.com'), 200)
+      for (const value of [
+        mark.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+        '',
+        '~',
+        'x'.repeat(5000),
+        `${'A'.repeat(43)}.`,
+      ]) {
+        const forged = new TestBrowser(office)
+        forged.cookies.set('__Host-known-browser', value)
+        assert.equal(await send(office, forged), 429, value.slice(0, 20))
+      }
+    })
+
     it('is required of the application in production', async () => {
       await assert.rejects(
         start({ baseUrl: 'https://notes.example.com', mode: 'production', signIn: [emailLink()] }),

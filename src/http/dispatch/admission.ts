@@ -26,10 +26,24 @@ export class Admission {
     this.#forgeryRule = forgeryRule
   }
 
-  /** @throws ServiceError `too_many_requests` */
-  async charge(limits: readonly LimitKey[], state: RequestState, target: string | null): Promise<void> {
-    const whose = { source: state.source(), target, total: '', pair: null, client: null } as const
-    state.limitHeaders = await this.#deps.limiter.charge(limits.map((limit) => ({ limit, of: whose[perOf(limit)] })))
+  /**
+   * Takes from the limit of a known browser alone, or from all others.
+   *
+   * @param browser The browser that has proven the target before. Null: any browser or program.
+   * @throws ServiceError `too_many_requests`
+   */
+  async charge(
+    limits: readonly LimitKey[],
+    state: RequestState,
+    target: string | null,
+    browser: string | null = null,
+  ): Promise<void> {
+    const source = state.source()
+    // Senders without an address share one pair, so that they cannot use up the target either.
+    const pair = target === null ? null : `${source ?? ''}\n${target}`
+    const whose = { source, target, total: '', pair, browser, client: null } as const
+    const charged = limits.filter((limit) => (perOf(limit) === 'browser') === (browser !== null))
+    state.limitHeaders = await this.#deps.limiter.charge(charged.map((limit) => ({ limit, of: whose[perOf(limit)] })))
   }
 
   credential({ request }: Exchange, state: RequestState): Credential {

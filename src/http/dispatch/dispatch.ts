@@ -163,7 +163,8 @@ export class Dispatcher {
       bodyLimits: this.#deps.config,
       rest: match.rest,
       source: state.source,
-      charge: (name, target) => this.#admission.charge(limitersOf(name), state, target ?? null),
+      charge: (name, target, browser) =>
+        this.#admission.charge(limitersOf(name), state, target ?? null, browser ?? null),
       chargeClient: (limit, client, count) => {
         state.limitHeaders = this.#deps.localLimiter.charge(limit, client, count)
       },

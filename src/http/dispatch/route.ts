@@ -41,7 +41,7 @@ export interface Exchange<P extends string = string, Q = unknown> {
    *
    * @throws ServiceError `too_many_requests`
    */
-  readonly charge: (name: LimitName, target?: string) => Promise<void>
+  readonly charge: (name: LimitName, target?: string, browser?: string | null) => Promise<void>
   /**
    * Counts against the limit of this client in this process, without a query.
    *

@@ -59,6 +59,18 @@ export function clearedSignedInMark(request: RequestHead): readonly string[] {
   return hasSignedInMark(request) ? [cookie(signedInMarkName, '', 0)] : []
 }
 
+/** Names the addresses that the browser has proven, by marks that only this service can read (sign-in/known-browser.ts). */
+const knownBrowserName = '__Host-known-browser'
+const yearSeconds = 31_536_000
+
+export function knownBrowserCookie(marks: string): string {
+  return cookie(knownBrowserName, marks, yearSeconds)
+}
+
+export function knownBrowserOf(request: RequestHead): string | null {
+  return cookieOf(request, knownBrowserName)
+}
+
 export function refreshCookie({
   refreshToken,
   refreshExpiresIn,

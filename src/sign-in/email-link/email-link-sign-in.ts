@@ -88,10 +88,10 @@ export class EmailLinkSignIn {
   /**
    * Consumes a code.
    *
-   * @returns the URL of the callback.
+   * @returns the URL of the callback, and the address that the browser has proven.
    * @throws SignInRefusal `unknown_email_code`
    */
-  async enter(at: AtEmailLink, typed: string): Promise<string> {
+  async enter(at: AtEmailLink, typed: string): Promise<{ readonly url: string; readonly address: string }> {
     const { store, oneTime, provider } = this.#deps
     const { nonce } = await this.#find(at)
     const code = parseTypedCode(typed, codeLength)
@@ -99,7 +99,8 @@ export class EmailLinkSignIn {
     const found = code === null ? null : await store.write((tx) => oneTime.consume<AddressProof>(tx, presented))
     if (found === null) throw new SignInRefusal('unknown_email_code')
     const { state, codeChallenge } = at
-    return provider.callbackUrl(found.data, { state, codeChallenge, nonce })
+    const url = await provider.callbackUrl(found.data, { state, codeChallenge, nonce })
+    return { url, address: found.data.address }
   }
 
   #find({ state, browser }: AtEmailLink): Promise<Begun> {

@@ -78,7 +78,7 @@ export function moveRoutes(deps: MoveRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/callbacks/moved/:peerid',
       access: 'public',
-      limit: ['move/source', 'move/target', 'move/total'],
+      limit: ['move/pair', 'move/source', 'move/target', 'move/total'],
       summary: 'A peer that moved to another service states its new address and a new secret',
       request: statement,
       responses: { 204: 'Taken, or known already', ...errorResponses(400, 403, 404, 413, 415, 429, 503) },

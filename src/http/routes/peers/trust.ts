@@ -116,7 +116,7 @@ function namedRoutes(deps: TrustRouteDeps): readonly Route[] {
       method: 'POST',
       path: `${path}/:relationship`,
       access: 'open',
-      limit: ['trust_request/source', 'trust_request/target', 'trust_request/total'],
+      limit: ['trust_request/pair', 'trust_request/source', 'trust_request/target', 'trust_request/total'],
       summary: 'Receives a relationship request of another actor',
       request: parsedBody(incomingRequestSchema, (body) => body),
       responses: {

@@ -6,8 +6,10 @@ import { errorText, explained } from '../../../pages/shared/error-text.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import type { EmailLinkValues } from '../../../pages/sign-in/values.ts'
+import type { KeyRing } from '../../../secret/key-ring.ts'
 import type { AtEmailLink, EmailLinkSignIn } from '../../../sign-in/email-link/email-link-sign-in.ts'
-import { browserOf } from '../../edge/cookies.ts'
+import { knownBrowser, withMark } from '../../../sign-in/known-browser.ts'
+import { browserOf, knownBrowserCookie, knownBrowserOf } from '../../edge/cookies.ts'
 import { type HttpResponse, html, redirect } from '../../edge/response.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -36,6 +38,7 @@ export interface EmailLinkRouteDeps extends SiteDeps {
   /** Null when people do not sign in by email. */
   readonly emailLinkSignIn: EmailLinkSignIn | null
   readonly pages: Pick<PageSet, 'emailLink'>
+  readonly keyRing: KeyRing
 }
 
 export function emailLinkRoutes(deps: EmailLinkRouteDeps): readonly Route[] {
@@ -88,10 +91,10 @@ async function take(deps: EmailLinkRouteDeps, exchange: Exchange, sent: Sent): P
   // A sign-in that is not known has no page, and sends nothing.
   await signIn.look(at)
   try {
-    if (action === 'enter') return redirect(302, await signIn.enter(at, code))
+    if (action === 'enter') return await enter(deps, exchange, at, code)
     if (action !== 'send')
       throw new ServiceError('bad_request', 'Cannot take the form: the action is neither send nor enter')
-    await exchange.charge('sign_in_link', parseAddress(email) ?? undefined)
+    await chargeEmail(deps, exchange, email)
     return await show(deps, exchange, at, { sent_to: await signIn.send(at, email) })
   } catch (error) {
     if (!(error instanceof ServiceError) || (error.status >= 500 && error.code !== 'provider_failed')) throw error
@@ -104,6 +107,24 @@ async function take(deps: EmailLinkRouteDeps, exchange: Exchange, sent: Sent): P
       inWords(error),
     )
   }
+}
+
+async function chargeEmail({ keyRing }: EmailLinkRouteDeps, { request, charge }: Exchange, email: string): Promise<void> {
+  const address = parseAddress(email)
+  if (address === null) return charge('sign_in_link')
+  return charge('sign_in_link', address, knownBrowser(keyRing, knownBrowserOf(request), address))
+}
+
+/** Signs in, and marks the browser for later sign-ins with the address. */
+async function enter(
+  deps: EmailLinkRouteDeps,
+  { request }: Exchange,
+  at: AtEmailLink,
+  code: string,
+): Promise<HttpResponse> {
+  const { url, address } = await requireOffered(deps).enter(at, code)
+  const marks = withMark(deps.keyRing, knownBrowserOf(request), address)
+  return { ...redirect(302, url), cookies: [knownBrowserCookie(marks)] }
 }
 
 function inWords(error: ServiceError): ServiceError {

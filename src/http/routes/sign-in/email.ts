@@ -5,6 +5,8 @@ import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/sit
 import { ServiceError } from '../../../errors.ts'
 import { hintField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
+import type { KeyRing } from '../../../secret/key-ring.ts'
+import { knownBrowser } from '../../../sign-in/known-browser.ts'
 import { SignInRefusal } from '../../../sign-in/refusal.ts'
 import type { Asking } from '../../../sign-in/email-entry.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
@@ -12,7 +14,7 @@ import type { Verified } from '../../../sign-in/verification.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName, acceptsPages } from '../../edge/accepts.ts'
 import { type HttpResponse, html, json, noContent } from '../../edge/response.ts'
-import { browserOf } from '../../edge/cookies.ts'
+import { browserOf, knownBrowserOf } from '../../edge/cookies.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { OpenExchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
@@ -44,6 +46,7 @@ type EmailExchange = VisitorExchange<string, ValuesOf<typeof formatQuery>>
 export interface EmailRouteDeps extends SessionResponseDeps, SiteDeps {
   readonly signIn: SignIn
   readonly pages: Pick<PageSet, 'email' | 'verification'>
+  readonly keyRing: KeyRing
 }
 
 export function oauthEmailRoutes(deps: EmailRouteDeps): readonly Route[] {
@@ -90,7 +93,12 @@ function linkRoutes(deps: EmailRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/www/verify_email',
       access: 'public',
-      limit: ['email_verification/source', 'email_verification/target', 'email_verification/total'],
+      limit: [
+        'email_verification/pair',
+        'email_verification/source',
+        'email_verification/target',
+        'email_verification/total',
+      ],
       page: true,
       summary: 'The page of a verification link in its older form',
       query: linkQuery,
@@ -102,7 +110,12 @@ function linkRoutes(deps: EmailRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/verify_email',
       access: 'open',
-      limit: ['email_verification/source', 'email_verification/target', 'email_verification/total'],
+      limit: [
+        'email_verification/pair',
+        'email_verification/source',
+        'email_verification/target',
+        'email_verification/total',
+      ],
       page: true,
       category: 'actor',
       summary: 'Verifies the address by the token of a link; without one, the owner asks for another link',
@@ -223,7 +236,9 @@ async function enterAddress(
     () => false,
   )
   // Only a pending sign-in counts against the address, so that others cannot exhaust the limit of its owner.
-  await exchange.charge('email_entry', waits ? (parseAddress(typed) ?? typed) : undefined)
+  const address = parseAddress(typed) ?? typed
+  const known = waits ? knownBrowser(deps.keyRing, knownBrowserOf(request), address) : null
+  await exchange.charge('email_entry', waits ? address : undefined, known)
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot enter an address: session is missing')
   const asking = await looked
   refuseStrangers(exchange, asking)
