@@ -88,23 +88,28 @@ export const keptColumns: Readonly<Record<KeptCount, string>> = {
   usedItems: 'used_items',
 }
 
-/** Reads the use of some quotas. One statement reads the counts that the actor's row has. */
+/**
+ * Reads the use of some quotas: with one statement on a plain database. The rows of one actor are on several servers of a
+ * sharded one.
+ */
 export async function countsOf(
-  q: Pick<Queries, 'get'>,
+  q: Pick<Queries, 'get' | 'isSharded'>,
   actorId: string,
   quotas: readonly Quota[],
 ): Promise<ReadonlyMap<Quota, number>> {
-  const columns = Object.entries(keptColumns).map(([member, column]) => `${column} AS "${member}"`)
-  const hasKept = quotas.some(({ kept }) => kept !== undefined)
-  const [row, ...counted] = await Promise.all([
-    hasKept
-      ? q.get<Record<KeptCount, number>>(`SELECT ${columns.join(', ')} FROM actor WHERE id = $1`, actorId)
-      : undefined,
-    ...quotas.map(({ kept, sql }) => (kept === undefined ? q.get<{ used: number }>(sql, actorId) : undefined)),
+  const apart = q.isSharded ? quotas.filter(({ kept }) => kept === undefined) : []
+  const together = quotas.filter((quota) => !apart.includes(quota))
+  const columns = together.map(({ kept, sql }, n) => `${kept === undefined ? `(${sql})` : keptColumns[kept]} AS q${n}`)
+  const [row, ...others] = await Promise.all([
+    together.length === 0
+      ? undefined
+      : q.get<Record<string, number | null>>(`SELECT ${columns.join(', ')} FROM actor WHERE id = $1`, actorId),
+    ...apart.map(({ sql }) => q.get<{ used: number }>(sql, actorId)),
   ])
-  return new Map(
-    quotas.map((quota, n) => [quota, (quota.kept === undefined ? counted[n]?.used : row?.[quota.kept]) ?? 0]),
-  )
+  return new Map([
+    ...together.map((quota, n) => [quota, row?.[`q${n}`] ?? 0] as const),
+    ...apart.map((quota, n) => [quota, others[n]?.used ?? 0] as const),
+  ])
 }
 
 /** Returns a count from the locked row of the actor. Null: the row does not have it. */

@@ -235,7 +235,7 @@ const costs: Readonly<Record<string, Cost>> = {
   putCallback: { statements: 1, rules: 0 },
   deleteCallback: { statements: 1, rules: 0 },
   dashboard: { statements: 14, rules: null, bySession: true },
-  settingsPage: { statements: 6, rules: null, bySession: true },
+  settingsPage: { statements: 7, rules: null, bySession: true },
   settingsForm: { statements: 11, sharded: 15, rules: null, bySession: true },
   firstSteps: { statements: 5, rules: null, bySession: true },
   ownPage: { statements: 1, rules: null, bySession: true },

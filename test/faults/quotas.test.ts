@@ -148,7 +148,7 @@ forEachService((start) => {
     })
 
     it('reads what counts and how to free it in the message (QUO-01)', async () => {
-      const { actor } = await begin({ maxActorBytes: 100 })
+      const { service, actor } = await begin({ maxActorBytes: 100 })
       const answer = await actor.request('PUT', '/properties/n', JSON.stringify('x'.repeat(200)))
       assert.equal(answer.status, 507)
       assert.deepEqual(await answer.json(), {
@@ -159,6 +159,8 @@ forEachService((start) => {
         limit: 100,
         used: 203,
       })
+      const metrics = await (await service.request('/metrics')).text()
+      assert.match(metrics, /^troupe_quota_refusals_total\{quota="bytes"\} 1$/m)
     })
   })
 

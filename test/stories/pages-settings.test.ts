@@ -51,6 +51,16 @@ forEachService((start) => {
       assert.match(await front.text(), /<html lang="de" dir="ltr" data-theme="dark">/)
     })
 
+    it('name what the account stores, and its limits', async () => {
+      const { browser, actor } = await open({ maxActorBytes: 5_242_880 })
+      assert.equal((await actor.request('PUT', '/properties', { color: 'red', size: 12 })).status, 204)
+      const page = await (await browser.get('/settings')).text()
+      assert.match(page, /<dt>Data<\/dt><dd>16 bytes of 5 MB<\/dd>/)
+      assert.match(page, /<dt>Properties<\/dt><dd>2 of 200,000<\/dd>/)
+      assert.match(page, /<dt>List items<\/dt><dd>0 of 10,000,000<\/dd>/)
+      assert.match(page, /<dt>Access keys<\/dt><dd>0 of 1,000<\/dd>/)
+    })
+
     it('show times in the chosen time zone', async () => {
       const { browser } = await open({ now: () => Date.UTC(2026, 6, 1, 22, 30) })
       const cookie = `${browser.headers['cookie']}; __Host-time-zone=Europe/Berlin`

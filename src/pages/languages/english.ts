@@ -1511,6 +1511,25 @@ const subscription = {
   endTheirsButton: 'End subscription',
 }
 
+const quotas = {
+  title: 'Storage',
+  text: 'Nothing more can be stored when a limit is reached. Deleting makes room.',
+  names: {
+    bytes: 'Data',
+    names: 'Properties',
+    items: 'List items',
+    file_bytes: 'Content of files',
+    files: 'Files',
+    relationships: 'Connections',
+    subscriptions: 'Subscriptions',
+    webhooks: 'Webhooks',
+    keys: 'Access keys',
+  },
+  amount: (value: number) => number(value),
+  size: (bytes: number) => size(bytes),
+  used: (used: string, limit: string) => `${used} of ${limit}`,
+}
+
 const operatorPages = {
   windowTitle: (title: string) => `${title} · Operators`,
   amount: (value: number) => number(value),
@@ -1964,6 +1983,7 @@ const plain = {
   device,
   toActs,
   activityReasons,
+  quotas,
 }
 
 /** All messages. @param noun The noun for an actor. */

@@ -142,8 +142,7 @@ const errors: Messages['errors'] = {
   newer_data: 'Eine neuere Version dieses Dienstes hat diesen Wert gespeichert.',
   store_unavailable: 'Der Dienst ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
   unavailable: 'Das ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
-  quota_exceeded:
-    'Ihr Speicher ist voll. Löschen Sie etwas, das Sie nicht mehr brauchen, und versuchen Sie es erneut.',
+  quota_exceeded: 'Ihr Speicher ist voll. Löschen Sie etwas, das Sie nicht mehr brauchen, und versuchen Sie es erneut.',
   insufficient_storage: 'Für Dateien ist kein Speicherplatz mehr frei.',
   shutting_down: 'Der Dienst startet neu. Versuchen Sie es in einem Moment erneut.',
 }
@@ -1498,6 +1497,25 @@ const subscription: Messages['subscription'] = {
   endTheirsButton: 'Abonnement beenden',
 }
 
+const quotas: Messages['quotas'] = {
+  title: 'Speicher',
+  text: 'Ist eine Grenze erreicht, kann nichts mehr gespeichert werden. Löschen schafft Platz.',
+  names: {
+    bytes: 'Daten',
+    names: 'Eigenschaften',
+    items: 'Einträge in Listen',
+    file_bytes: 'Inhalt der Dateien',
+    files: 'Dateien',
+    relationships: 'Verbindungen',
+    subscriptions: 'Abonnements',
+    webhooks: 'Webhooks',
+    keys: 'Zugangsschlüssel',
+  },
+  amount: (value) => number(value),
+  size: (bytes) => size(bytes),
+  used: (used, limit) => `${used} von ${limit}`,
+}
+
 const operatorPages: Omit<
   Messages['operator'],
   'ownPages' | 'actors' | 'actorsText' | 'noActors' | 'deliveryColumns' | 'programsText'
@@ -1957,6 +1975,7 @@ const plain = {
   device,
   toActs,
   activityReasons,
+  quotas,
 }
 
 /** All messages. @param given The noun for an actor. */

@@ -1,4 +1,5 @@
 /** Views of `/admin/actors` and of one actor. */
+import { quotaCard } from '../settings/quotas.ts'
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
@@ -63,6 +64,7 @@ export function operatedActorPage(values: OperatorActorValues, context: PageCont
 <dt>${words.actorColumns.connections}</dt><dd>${words.amount(values.relationships)}</dd>
 <dt>${words.subscriptions}</dt><dd>${words.subscribed(values.subscribers, values.subscribed)}</dd>
 <dt>${words.sessions}</dt><dd>${words.amount(values.sessions)}</dd></dl></section>
+${quotaCard(values.quotas, context.messages)}
 ${confirmation(
   values,
   {

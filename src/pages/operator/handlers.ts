@@ -1,4 +1,6 @@
 /** Handlers of the pages of operators. */
+import type { Quotas } from '../../quota/quota.ts'
+import { quotaRows } from '../settings/quotas.ts'
 import type { ActorPlace } from '../../actor/actor-store.ts'
 import type { ValuesOf } from '../../json/fields.ts'
 import { optional, stringField } from '../../json/fields.ts'
@@ -34,7 +36,8 @@ export interface OperatorPageDeps extends SiteDeps {
   readonly reports: Reports
   readonly metrics: Pick<Metrics, 'summary'>
   readonly keyRing: KeyRing
-  readonly store: Pick<Store, 'dialect' | 'isSharded'>
+  readonly store: Pick<Store, 'dialect' | 'isSharded' | 'read'>
+  readonly quotas: Pick<Quotas, 'usesOf'>
   readonly baseUrl: string
   /** Unix milliseconds. */
   readonly now: () => number
@@ -138,6 +141,7 @@ function actorRow(
 
 export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchange<'id'>): Promise<HttpResponse> {
   const facts = await deps.reports.actor(exchange.params.id, actOf(exchange))
+  const uses = await deps.store.read((q) => deps.quotas.usesOf(q, facts.id))
   const momentAt = moments(deps, exchange)
   const values = valuesOf(deps, exchange)
   return showPage(
@@ -159,6 +163,7 @@ export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchan
       subscribers: facts.subscriptions.ofPeers,
       subscribed: facts.subscriptions.toPeers,
       sessions: facts.sessions.count,
+      quotas: quotaRows(uses),
       form_action: `${values.root}/actors/${facts.id}`,
     }),
   )

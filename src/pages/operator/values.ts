@@ -1,4 +1,5 @@
 /** Values of the pages of operators. No page has a stored value of an actor. */
+import type { QuotaRow } from '../settings/quotas.ts'
 import type { Moment } from '../shared/time.ts'
 import type { SiteValues } from '../shared/values.ts'
 
@@ -100,6 +101,8 @@ export interface OperatorActorValues extends OperatorPageValues {
   readonly subscribers: number
   readonly subscribed: number
   readonly sessions: number
+  /** How much of each quota the actor uses. */
+  readonly quotas: readonly QuotaRow[]
   readonly form_action: string
 }
 

@@ -4,6 +4,8 @@ import type { Config } from '../../config/options.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
+import type { Quotas } from '../../quota/quota.ts'
+import type { Store } from '../../store/store.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Accounts } from '../../sign-in/accounts.ts'
 import type { Account } from '../../sign-in/account-store.ts'
@@ -12,6 +14,7 @@ import type { Providers } from '../../sign-in/provider.ts'
 import type { PageLanguage } from '../languages/language.ts'
 import { preferencesOf, timeZones } from '../languages/preferences.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
+import { quotaRows } from './quotas.ts'
 import type { View } from '../shared/values.ts'
 import { visible } from '../shared/visible.ts'
 import { nameIn, nameProperty } from './display-name.ts'
@@ -23,6 +26,8 @@ export interface SettingsPageDeps extends PageDeps {
   readonly operators: Pick<Operators, 'nameOf'>
   readonly properties: Properties
   readonly providers: Providers
+  readonly quotas: Pick<Quotas, 'usesOf'>
+  readonly store: Pick<Store, 'read'>
   readonly config: Pick<Config, 'peerProfileAttributes'>
   readonly pages: {
     readonly settings: View<SettingsValues>
@@ -42,9 +47,10 @@ export async function showSettings(
   typed: TypedSettings = {},
 ): Promise<HttpResponse> {
   const { actor, caller, request } = exchange
-  const [values, account, name] = await Promise.all([
+  const [values, account, uses, name] = await Promise.all([
     pageValues(deps, exchange, '/settings', error),
     deps.accounts.find(actor.id),
+    deps.store.read((q) => deps.quotas.usesOf(q, actor.id)),
     deps.config.peerProfileAttributes.includes(nameProperty)
       ? deps.properties.getWithVersion({ actor, caller }, nameProperty)
       : null,
@@ -62,6 +68,7 @@ export async function showSettings(
     chosen_time_zone: timeZone ?? 'UTC',
     ...signInOf(deps.providers, account),
     operator_href: account === null || deps.operators.nameOf(account) === null ? null : `${deps.basePath}/admin`,
+    quotas: quotaRows(uses),
     typed_confirmation: typed.confirmation ?? '',
     form_action: `${values.actor_www}/settings`,
   })

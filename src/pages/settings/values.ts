@@ -1,4 +1,5 @@
 /** Values of the page of settings. */
+import type { QuotaRow } from './quotas.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
 export interface LanguageChoice {
@@ -28,4 +29,6 @@ export interface SettingsValues extends ActorPageValues {
   readonly form_action: string
   /** Path of the pages of operators; null for everybody else. */
   readonly operator_href: string | null
+  /** How much of each quota the actor uses. */
+  readonly quotas: readonly QuotaRow[]
 }

@@ -6,6 +6,7 @@ import { avatar } from '../shared/avatar.ts'
 import { formField, selectField, verbatim } from '../shared/form-field.ts'
 import { hiddenFields, signInAgain } from '../shared/forms.ts'
 import { actorPage, forgeryField, type PageContext } from '../shared/layout.ts'
+import { quotaCard } from './quotas.ts'
 import type { Html } from '../shared/values.ts'
 import type { SettingsValues } from './values.ts'
 
@@ -27,6 +28,7 @@ export function settingsPage(values: SettingsValues, context: PageContext): Html
 ${profile(values, words)}
 ${appearance(values, words)}
 ${signIn(values, context.messages)}
+${quotaCard(values.quotas, context.messages)}
 ${transfer(values, context.messages)}
 ${deletion(values, context.messages)}`,
   )
