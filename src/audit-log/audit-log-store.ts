@@ -57,8 +57,9 @@ function putRows(tx: Transaction, entries: readonly AuditLogEntry[], only: strin
 }
 
 /**
- * Deletes the oldest entries of each actor. Keeps `mostUnprivileged` entries of anonymous callers and refusals, and `most`
- * of all other entries.
+ * Deletes entries of each actor. Keeps `mostUnprivileged` entries of anonymous callers and refusals, `most` of the acts and
+ * decisions of owner and operators, and `most` of all others. The callers with most entries lose theirs first, and each
+ * caller loses its reads before its changes, so that no caller displaces what others did or what it changed.
  */
 export async function trimEntries(
   tx: Transaction,
@@ -75,10 +76,16 @@ export async function trimEntries(
       await tx.run(
         `/* audit log */ DELETE FROM activity WHERE (actor_id, at, id) IN (
        SELECT ranked.actor_id, ranked.at, ranked.id FROM (
-         SELECT a.actor_id, a.at, a.id, ${isUnprivileged} AS strange,
-           ROW_NUMBER() OVER (PARTITION BY a.actor_id, ${isUnprivileged} ORDER BY a.at DESC, a.id DESC) AS place
-         FROM activity AS a WHERE a.actor_id IN (SELECT r.owner FROM rows($1, owner TEXT) AS r)${named[1]?.sql}) AS ranked
-       WHERE ranked.place > CASE WHEN ranked.strange = 1 THEN CAST($3 AS BIGINT) ELSE CAST($2 AS BIGINT) END)${named[0]?.sql}`,
+         SELECT of_caller.actor_id, of_caller.at, of_caller.id, of_caller.class,
+           ROW_NUMBER() OVER (PARTITION BY of_caller.actor_id, of_caller.class
+             ORDER BY of_caller.nth, of_caller.at DESC, of_caller.id DESC) AS place
+         FROM (
+           SELECT a.actor_id, a.at, a.id, ${classOfEntry} AS class,
+             ROW_NUMBER() OVER (PARTITION BY a.actor_id, ${classOfEntry}, a.caller_kind, a.caller
+               ORDER BY ${isReadEntry}, a.at DESC, a.id DESC) AS nth
+           FROM activity AS a WHERE a.actor_id IN (SELECT r.owner FROM rows($1, owner TEXT) AS r)${named[1]?.sql}
+         ) AS of_caller) AS ranked
+       WHERE ranked.place > CASE WHEN ranked.class = 1 THEN CAST($3 AS BIGINT) ELSE CAST($2 AS BIGINT) END)${named[0]?.sql}`,
         JSON.stringify(own.map((id) => [id])),
         most,
         mostUnprivileged,
@@ -89,8 +96,16 @@ export async function trimEntries(
   )
 }
 
-/** Anyone can cause any number of these entries, so they have their own limit and never displace other entries. */
-const isUnprivileged = `CASE WHEN a.decision = 'refused' OR a.caller_kind = 'anonymous' THEN 1 ELSE 0 END`
+/**
+ * Entries of one class displace only each other. 2: acts and decisions of owner and operators. 1: refusals, and accesses of
+ * anonymous callers, of which anyone can cause any number.
+ */
+const classOfEntry = `CASE WHEN a.caller_kind IN ('owner', 'operator') OR a.decision IN ('approved', 'denied') THEN 2
+  WHEN a.decision = 'refused' OR a.caller_kind = 'anonymous' THEN 1 ELSE 0 END`
+
+/** Whether the access changed nothing. The values that the service sends to a subscriber change nothing either. */
+const isReadEntry = `CASE WHEN a.method IN ('GET', 'HEAD') OR a.through = 'push'
+  OR (a.through = 'mcp' AND a.method <> 'tools/call') THEN 1 ELSE 0 END`
 
 export async function deleteEntriesBefore(tx: Transaction, at: number): Promise<void> {
   await tx.run('/* audit log */ DELETE FROM activity WHERE at < $1', at)

@@ -104,6 +104,8 @@ export class AuditLog {
   readonly #deps: AuditLogDeps
   readonly #mostUnprivileged: number
   #pending = new Map<string, Pending>()
+  /** Number of waiting entries of each caller. */
+  readonly #pendingOf = new Map<string, number>()
   /** The latest entry for each key; equal accesses are counted in it. */
   readonly #noted = new Map<string, Pending>()
   /** Number of entries written for an actor since its audit log was last trimmed. */
@@ -126,7 +128,7 @@ export class AuditLog {
     const { mostPerActor, now } = this.#deps
     if (mostPerActor === 0) return
     const isCounted = act.decision !== 'allowed' || act.callerKind === 'anonymous' || act.isRead === true
-    const said = storableAct(act)
+    const said = storableAct(withoutMissingName(act))
     const key = keyOf(said)
     const last = this.#noted.get(key)
     const same = last !== undefined && Math.abs(now() - last.at) < sameWithinMs ? last : undefined
@@ -217,14 +219,44 @@ export class AuditLog {
 
   /** Returns false when the memory limit is reached. */
   #keep(entry: Pending): boolean {
-    if (!this.#pending.has(entry.id) && this.#pending.size >= mostPending) {
-      this.#drop(1)
-      return false
+    if (!this.#pending.has(entry.id)) {
+      const of = callerKey(entry)
+      const count = this.#pendingOf.get(of) ?? 0
+      if (this.#pending.size >= mostPending && !this.#makeRoom(count)) return false
+      this.#pendingOf.set(of, count + 1)
     }
     this.#pending.set(entry.id, entry)
     if (this.#pending.size >= batchSize && this.#flushing === undefined && !this.#isBroken) this.#flushInBackground()
     else this.#flushIn(flushEveryMs)
     return true
+  }
+
+  /**
+   * Drops an entry of the caller with most waiting entries, or the new one if its own caller has as many.
+   *
+   * @param count Number of waiting entries of the caller of the new entry.
+   */
+  #makeRoom(count: number): boolean {
+    this.#drop(1)
+    const [greediest, most] = [...this.#pendingOf].reduce(
+      (one, other) => (other[1] > one[1] ? other : one),
+      ['', 0],
+    )
+    if (most <= count) return false
+    for (const entry of this.#pending.values()) {
+      if (callerKey(entry) !== greediest) continue
+      this.#release(entry)
+      return true
+    }
+    return false
+  }
+
+  #release(entry: Pending): void {
+    if (!this.#pending.delete(entry.id)) return
+    const of = callerKey(entry)
+    const count = (this.#pendingOf.get(of) ?? 1) - 1
+    if (count > 0) this.#pendingOf.set(of, count)
+    else this.#pendingOf.delete(of)
   }
 
   #flushIn(ms: number): void {
@@ -246,7 +278,7 @@ export class AuditLog {
     for (let noted = this.#pending.size; noted > 0; noted -= batchSize) {
       const batch = [...this.#pending.values()].slice(0, Math.min(noted, batchSize))
       const sent = batch.map((entry) => ({ ...entry }))
-      for (const { id } of batch) this.#pending.delete(id)
+      for (const entry of batch) this.#release(entry)
       let outcome: Outcome
       try {
         outcome = await this.#put(sent)
@@ -318,8 +350,12 @@ export class AuditLog {
 
   #putBack(entries: readonly Pending[]): void {
     for (const entry of entries) {
-      if (this.#pending.has(entry.id) || this.#pending.size < mostPending) this.#pending.set(entry.id, entry)
-      else this.#drop(1)
+      if (this.#pending.has(entry.id)) this.#pending.set(entry.id, entry)
+      else if (this.#pending.size >= mostPending) this.#drop(1)
+      else {
+        this.#pending.set(entry.id, entry)
+        this.#pendingOf.set(callerKey(entry), (this.#pendingOf.get(callerKey(entry)) ?? 0) + 1)
+      }
     }
   }
 
@@ -359,6 +395,15 @@ export class AuditLog {
   }
 }
 
+/**
+ * Reads of names that do not exist share the entry of their collection, because a caller can make up any number of names.
+ */
+function withoutMissingName(act: AuditEntry): AuditEntry {
+  if (act.isRead !== true || act.status !== 404) return act
+  const [, collection = ''] = /^\/?([^/]*)/.exec(act.path) ?? []
+  return { ...act, path: `/${collection}` }
+}
+
 /** Truncates the strings, because callers choose some of them, and replaces characters that a database cannot store. */
 function storableAct(act: AuditEntry): AuditEntry {
   const cut = (text: string): string => storableText(text.slice(0, longestText))
@@ -382,6 +427,10 @@ function storableNamed(entry: AuditLogEntry): AuditLogEntry {
 function keyOf(act: AuditEntry): string {
   const { actorId, callerKind, caller, through, method, path, decision, reason, status, device = '' } = act
   return [actorId, callerKind, caller, through, method, path, decision, reason, status, device].join('\0')
+}
+
+function callerKey({ actorId, callerKind, caller }: AuditEntry): string {
+  return [actorId, callerKind, caller].join('\0')
 }
 
 function placeAt(cursor: string | null): Place | null {

@@ -249,18 +249,50 @@ export function findLater(
   )
 }
 
-/** Deletes the oldest entries of an actor beyond a number of entries or of characters. */
+/** The checksum of an entry whose content was deleted because its caller has many. A CRC-32 is below it. */
+const emptied = 4_294_967_296
+
+/**
+ * Deletes entries of an actor beyond a number of entries or of characters: first those of the callers that have most, so that
+ * no caller displaces what others did, and those of the owner last. An entry after others of its property that stay only loses
+ * its content, because an undo of the others must notice it.
+ */
 export async function trimActor(tx: Transaction, actorId: string, most: number, mostCharacters: number): Promise<void> {
+  const isKept = (alias: string): string => `COALESCE(${alias}.checksum, 0) <> ${emptied}`
+  const size = (alias: string): string => `CASE WHEN ${alias}.content IS NULL THEN 0 ELSE ${alias}.characters END`
   await tx.run(
-    `/* history */ DELETE FROM history WHERE actor_id = $1 AND seq <= COALESCE((
-       SELECT max(ranked.seq) FROM (
-         SELECT h.seq, ROW_NUMBER() OVER (ORDER BY h.seq DESC) AS place,
-           SUM(CASE WHEN h.content IS NULL THEN 0 ELSE h.characters END) OVER (ORDER BY h.seq DESC) AS total
-         FROM history AS h WHERE h.actor_id = $1) AS ranked
-       WHERE ranked.place > $2 OR ranked.total > $3), 0)`,
+    `/* history */ UPDATE history SET content = NULL, existed = 1, checksum = ${emptied} WHERE actor_id = $1 AND seq IN (
+       SELECT ranked.seq FROM (
+         SELECT of_caller.seq, ROW_NUMBER() OVER (ORDER BY of_caller.other, of_caller.used, of_caller.seq DESC) AS place,
+           SUM(of_caller.size) OVER (ORDER BY of_caller.other, of_caller.used, of_caller.seq DESC) AS total
+         FROM (
+           SELECT h.seq, ${size('h')} AS size, CASE h.caller_kind WHEN 'creator' THEN 0 ELSE 1 END AS other,
+             SUM(${size('h')} + CAST($4 AS BIGINT)) OVER (PARTITION BY h.caller_kind, h.caller ORDER BY h.seq DESC) AS used
+           FROM history AS h WHERE h.actor_id = $1 AND ${isKept('h')}) AS of_caller) AS ranked
+       WHERE ranked.place > $2 OR ranked.total > $3)`,
     actorId,
     most,
     mostCharacters,
+    Math.ceil(mostCharacters / most),
+  )
+  // The newest entry stays, because the next one gets the number after it.
+  await tx.run(
+    `/* history */ DELETE FROM history WHERE actor_id = $1 AND checksum = ${emptied}
+       AND seq < (SELECT max(h.seq) FROM history AS h WHERE h.actor_id = $1)
+       AND (NOT EXISTS (SELECT 1 FROM history AS older WHERE older.actor_id = $1 AND older.name = history.name
+           AND older.seq < history.seq AND ${isKept('older')})
+         OR EXISTS (SELECT 1 FROM history AS newer WHERE newer.actor_id = $1 AND newer.name = history.name
+           AND newer.seq > history.seq AND newer.checksum = ${emptied}
+           AND newer.caller_kind = history.caller_kind AND newer.caller = history.caller))`,
+    actorId,
+  )
+  await tx.run(
+    `/* history */ DELETE FROM history WHERE actor_id = $1 AND seq <= COALESCE((
+       SELECT max(ranked.seq) FROM (
+         SELECT h.seq, ROW_NUMBER() OVER (ORDER BY h.seq DESC) AS place FROM history AS h WHERE h.actor_id = $1) AS ranked
+       WHERE ranked.place > $2), 0)`,
+    actorId,
+    most * 2,
   )
 }
 

@@ -397,6 +397,79 @@ forEachStore((_dialect, open) => {
       assert.deepEqual([left.length, left[0], left.at(-1)], [50, '/p119', '/p70'])
     })
 
+    it('lets no caller displace what others did, or its own changes, by any number of reads (QUO-08)', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { auditLog, clock } = auditLogOn(store, 100)
+      const change = { method: 'PUT', requestId: 'changed' } as const
+      auditLog.record({ ...act, ...change, caller: 'urn:attacker', path: '/properties/planted' })
+      for (let n = 0; n < 10; n++) auditLog.record({ ...act, caller: 'urn:other', path: `/properties/o${n}` })
+      auditLog.record({ ...act, ...change, callerKind: 'owner', caller: 'owner', path: '/trust/x' })
+      auditLog.record({ ...act, ...change, callerKind: 'operator', caller: 'eve', path: '/admin' })
+      auditLog.record({ ...act, ...change, caller: 'urn:attacker', path: '/trust/y', decision: 'approved' })
+      for (let n = 0; n < 2000; n++) {
+        auditLog.record({ ...act, caller: 'urn:attacker', path: `/properties/n${n}` })
+        if (n % 400 === 399) await auditLog.flush()
+      }
+      clock.pass(3_600_000)
+      auditLog.record({ ...act, caller: 'urn:attacker', path: '/properties/last' })
+      await auditLog.flush()
+      const { entries } = await auditLog.page('a', { limit: 1000 })
+      const kept = (test: (entry: (typeof entries)[number]) => boolean): number => entries.filter(test).length
+      assert.equal(
+        kept(({ caller, path }) => caller === 'urn:attacker' && path === '/properties/planted'),
+        1,
+      )
+      assert.equal(
+        kept(({ caller }) => caller === 'urn:other'),
+        10,
+      )
+      assert.equal(
+        kept(({ caller }) => caller === 'owner'),
+        1,
+      )
+      assert.equal(
+        kept(({ caller }) => caller === 'eve'),
+        1,
+      )
+      assert.equal(
+        kept(({ decision }) => decision === 'approved'),
+        1,
+      )
+      assert.equal(entries.length, 103)
+    })
+
+    it('counts reads of names that do not exist in one entry a minute (QUO-08)', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { auditLog } = auditLogOn(store, 100)
+      for (let n = 0; n < 300; n++) auditLog.record({ ...act, path: `/properties/none${n}`, status: 404, isRead: true })
+      auditLog.record({ ...act, path: '/properties/color', isRead: true })
+      await auditLog.flush()
+      assert.deepEqual(await linesOf(auditLog), [
+        ['/properties/color', 1],
+        ['/properties', 300],
+      ])
+    })
+
+    it('keeps entries of others while one caller fills the memory and the store fails (QUO-08)', async () => {
+      const store = faulty(await open())
+      await addActors(store, 'a')
+      const { auditLog, clock } = auditLogOn(store, 100_000)
+      store.plan({ matching: /INSERT INTO activity/, times: Number.POSITIVE_INFINITY })
+      for (let n = 0; n < 20_000; n++)
+        auditLog.record({ ...act, caller: 'urn:attacker', path: `/p${n}`, method: 'PUT' })
+      auditLog.record({ ...act, callerKind: 'owner', caller: 'owner', path: '/trust/x', method: 'DELETE' })
+      auditLog.record({ ...act, caller: 'urn:other', path: '/properties/o', method: 'PUT' })
+      await auditLog.flush()
+      store.plan()
+      clock.pass(5000)
+      await auditLog.flush()
+      const callers = new Set((await auditLog.page('a', { caller: 'owner' })).entries.map(({ path }) => path))
+      assert.ok(callers.has('/trust/x'))
+      assert.equal((await auditLog.page('a', { caller: 'urn:other' })).entries.length, 1)
+    })
+
     it('deletes expired entries once an hour, with a constant number of statements', async () => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })

@@ -241,6 +241,8 @@ forEachService((start) => {
       const service = await start({ ...on, ...callers.parts })
       const actor = await service.createActor()
       const token = callers.peer(actor.id, { grants: everything })
+      const all = Object.fromEntries([0, 1, 2, 3, 4].map((index) => [`p${index}`, 1]))
+      assert.equal((await actor.request('PUT', '/properties', all)).status, 204)
       for (let index = 0; index < 5; index++) {
         await service.request(`/${actor.id}/properties/p${index}`, { headers: { authorization: `Bearer ${token}` } })
       }

@@ -344,6 +344,86 @@ forEachService((start) => {
     })
   })
 
+  describe('the history of many callers', () => {
+    const tidied = async (historyPerActor: number) => {
+      const callers = new TestCallers()
+      const clock = new ManualClock(Date.parse('2026-11-27T12:00:00Z'))
+      const service = await start({
+        now: clock.now,
+        timers: clock.timers,
+        historyPerActor,
+        ...callers.parts,
+      })
+      const actor = await service.createActor()
+      /** A program with every right. */
+      const program = () => {
+        const authorization = `Bearer ${callers.client(actor.id, { grants: () => true })}`
+        const request = (method: string, path: string, body: unknown): Promise<Response> =>
+          service.request(`/${actor.id}${path}`, {
+            method,
+            headers: { authorization, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          })
+        return { request }
+      }
+      const tidy = async (): Promise<void> => {
+        clock.pass(3_600_000)
+        await service.settled()
+      }
+      return { actor, tidy, program }
+    }
+
+    it('keeps the changes of the owner and of quiet peers, whatever one peer changes (QUO-09)', async () => {
+      const { actor, tidy, program } = await tidied(40)
+      const [noisy, quiet] = [program(), program()]
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      await sent(actor, 'PUT', '/properties/color', 'green')
+      assert.equal((await quiet.request('PUT', '/properties/size', 1)).status, 204)
+      assert.equal((await noisy.request('PUT', '/properties/color', 'stolen')).status, 204)
+      for (let n = 0; n < 200; n++) assert.equal((await noisy.request('PUT', `/properties/n${n % 7}`, n)).status, 204)
+      await tidy()
+      const entries = await historyOf(actor, '?limit=1000')
+      assert.ok(entries.length <= 80, `${entries.length}`)
+      assert.equal(entries.filter(({ caller_kind }) => caller_kind === 'creator').length, 2)
+      assert.equal(entries.filter(({ name }) => name === 'size').length, 1)
+      const noise = entries.filter(({ name, caller_kind }) => caller_kind !== 'creator' && name !== 'size')
+      assert.ok(noise.length <= 40 && noise.length >= 30, `${noise.length}`)
+      // The change of the noisy peer after those of the owner lost its content, and an undo of the owner notices it.
+      const [last] = noise.filter(({ name }) => name === 'color')
+      assert.equal(last?.too_long, true)
+      const first = entries.findLast(({ name, caller_kind }) => name === 'color' && caller_kind === 'creator')
+      const refused = await actor.request('POST', '/history/undo', { id: first?.id })
+      assert.equal(refused.status, 409)
+      assert.equal(await valueOf(actor, 'color'), 'stolen')
+    })
+
+    it('takes back the changes that it keeps, and never a list with a gap (QUO-09)', async () => {
+      for (let seed = 1; seed <= 4; seed += 1) {
+        const random = seeded(seed)
+        const { actor, tidy, program } = await tidied(12)
+        const others = [program(), program()]
+        await sent(actor, 'PUT', '/properties/l', ['a', 'b'])
+        for (let n = 0; n < 70; n++) {
+          const by = random.pick([actor, ...others])
+          await by.request('PUT', `/properties/${random.pick(['v', 'w'])}`, n)
+          if (random.below(4) === 0)
+            await by.request('POST', '/properties', { l: { items: [{ index: 0, value: `u${n}` }] } })
+        }
+        await tidy()
+        const entries = await historyOf(actor, '?limit=1000')
+        for (const { id, name, before, too_long: isEmptied } of entries.slice(0, 6)) {
+          const now = await valueOf(actor, name)
+          const answer = await actor.request('POST', '/history/undo', { id })
+          const isNewest = entries.find((one) => one.name === name)?.id === id
+          if (!isNewest || isEmptied === true) assert.equal(answer.status, 409, `seed ${seed}: ${name} ${id}`)
+          if (answer.status === 409) assert.deepEqual(await valueOf(actor, name), now)
+          else if (before !== undefined) assert.deepEqual(await valueOf(actor, name), before)
+          if (answer.status !== 409) break
+        }
+      }
+    })
+  })
+
   describe('POST /<actor>/history/undo', () => {
     it('sets a value back, removes a new one, and restores a deleted one (R-HIST-05)', async () => {
       const service = await start()
