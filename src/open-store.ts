@@ -83,6 +83,30 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   throw new StoreStartError('Cannot open the store: its URL must begin with "sqlite:" or "postgres:".')
 }
 
+/** How long compacting waits for the changes of a running service, in milliseconds. */
+const compactTimeoutMs = 60_000
+
+/**
+ * Returns the space of deleted data to the file system, while services may run.
+ *
+ * @param options.isFull PostgreSQL: writes each table again. Requests to the table wait meanwhile. SQLite always does so.
+ * @returns the size before and after, in bytes.
+ * @throws StoreStartError for a store that does not exist or cannot be compacted
+ */
+export async function compactStore(
+  options: Pick<StoreOptions, 'url' | 'schema'> & { readonly isFull: boolean },
+): Promise<{ readonly before: number; readonly after: number }> {
+  const { url, schema = defaultSchema, isFull } = options
+  // Opening the store says in one sentence why it cannot be used.
+  await (await openStore({ url, schema, workers: 1, mustExist: true })).close()
+  if (url.startsWith('sqlite:')) {
+    const { compactSqlite } = await import('./store/sqlite/compact.ts')
+    return compactSqlite(sqlitePath(url), compactTimeoutMs)
+  }
+  const { compactPostgres } = await import('./store/postgres/compact.ts')
+  return compactPostgres(url, schema, isFull)
+}
+
 /** Opens an empty store in the memory of this process. Its data ends with the store. No URL names this store. */
 export async function openStoreInMemory({ now, onQuery }: Pick<StoreOptions, 'now' | 'onQuery'>): Promise<Store> {
   const { openMemoryStore } = await import('./store/sqlite/memory-store.ts')

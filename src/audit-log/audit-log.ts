@@ -238,10 +238,7 @@ export class AuditLog {
    */
   #makeRoom(count: number): boolean {
     this.#drop(1)
-    const [greediest, most] = [...this.#pendingOf].reduce(
-      (one, other) => (other[1] > one[1] ? other : one),
-      ['', 0],
-    )
+    const [greediest, most] = [...this.#pendingOf].reduce((one, other) => (other[1] > one[1] ? other : one), ['', 0])
     if (most <= count) return false
     for (const entry of this.#pending.values()) {
       if (callerKey(entry) !== greediest) continue

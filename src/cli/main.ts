@@ -24,6 +24,7 @@ Usage
   troupe import-actingweb  takes over a PostgreSQL database of the Python library ActingWeb 3.x
   troupe shadow            repeats reads at an old and a new service, and reports the differences of their answers
   troupe connect <url>     gets tokens for your own actor at a service, with a code or a QR code for your browser
+  troupe compact [full]    returns the space of deleted data to the file system
   troupe redrive           retries failed deliveries and background work; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
 
@@ -61,8 +62,8 @@ ${settings}`,
 troupe doctor address
 troupe doctor https://notes.example.com [--actor <id>] [--json]
 
-Checks this machine and these settings, and reports what a start would lack. It changes nothing. With deep it also reads
-every stored value, and names damaged values and secrets that no configured key decrypts. With address it asks BASE_URL
+Checks this machine and these settings, and reports what a start would lack. Without deep it changes nothing. With deep it also reads
+every stored value, names damaged values and secrets that no configured key decrypts, and corrects what quotas count. With address it asks BASE_URL
 whether it leads to the running service, as peers and browsers reach it; run it on the machine of the service.
 With a URL it attacks your own service from outside: TLS, proxy, rate limits, cookies, other origins, open addresses and the
 network behind it. It sends about 200 requests, creates nothing, and your address may be limited for a minute afterwards. With
@@ -121,6 +122,13 @@ With --listen, it passes requests on to the old service at http://127.0.0.1:<por
 Only GET and HEAD are sent to the new service. --ignore names members of JSON objects that may differ.
 The exit code is 1 when an answer differs or is missing.
 `,
+  compact: `troupe compact [full]
+
+Returns the space of deleted data to the file system, while the service runs. An SQLite file is written again, which needs as
+much free space as the file will have, and changes wait meanwhile. On PostgreSQL the tables are vacuumed; with full each
+table is written again, and requests wait for it.
+
+${settings}`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
@@ -165,6 +173,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   'import-actingweb': async (args) => (await import('./import-actingweb.ts')).importActingweb(args),
   shadow: async (args) => (await import('./shadow/shadow.ts')).shadow(args),
   connect: async (args) => (await import('./connect.ts')).connectCommandLine(args),
+  compact: async (args) => (await import('./compact.ts')).compact(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
   actors: async (args) => (await import('./actors/main.ts')).actors(args),
 }

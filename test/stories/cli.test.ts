@@ -34,6 +34,7 @@ describe('troupe', () => {
       ['serve', 'troupe serve <module>\n'],
       ['doctor', 'troupe doctor [deep]\n'],
       ['keys', 'troupe keys new '],
+      ['compact', 'troupe compact [full]\n'],
       ['redrive', 'troupe redrive [actor [peer [subscription]]]\n'],
       ['migrate-data', 'troupe migrate-data <module> '],
     ] as const) {

@@ -109,7 +109,11 @@ async function take(deps: EmailLinkRouteDeps, exchange: Exchange, sent: Sent): P
   }
 }
 
-async function chargeEmail({ keyRing }: EmailLinkRouteDeps, { request, charge }: Exchange, email: string): Promise<void> {
+async function chargeEmail(
+  { keyRing }: EmailLinkRouteDeps,
+  { request, charge }: Exchange,
+  email: string,
+): Promise<void> {
   const address = parseAddress(email)
   if (address === null) return charge('sign_in_link')
   return charge('sign_in_link', address, knownBrowser(keyRing, knownBrowserOf(request), address))

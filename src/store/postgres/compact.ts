@@ -1,0 +1,47 @@
+/** Returns the free space of the tables to the file system. */
+import type pg from 'pg'
+import { StoreStartError } from '../start-error.ts'
+import { databaseAddress } from './pooler.ts'
+import { requireReachable } from './start.ts'
+
+/**
+ * Vacuums every table of the schema, while the service runs. PostgreSQL then uses the free space again, and returns the part
+ * at the end of each table.
+ *
+ * @param isFull Writes each table again, so that all free space returns. Every access to the table waits meanwhile.
+ * @returns the size of the tables and their indexes before and after, in bytes.
+ * @throws StoreStartError
+ */
+export async function compactPostgres(
+  url: string,
+  schema: string,
+  isFull: boolean,
+): Promise<{ readonly before: number; readonly after: number }> {
+  const { client } = await requireReachable(databaseAddress(url).url, 10_000, () => {})
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT oid::regclass::text AS name FROM pg_class
+       WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' ORDER BY oid`,
+      [client.escapeIdentifier(schema)],
+    )
+    const before = await sizeOf(client, schema)
+    for (const { name } of rows) await client.query(`VACUUM (${isFull ? 'FULL, ' : ''}ANALYZE) ${name}`)
+    return { before, after: await sizeOf(client, schema) }
+  } catch (error) {
+    throw new StoreStartError(
+      `Cannot compact the database: ${error instanceof Error ? error.message : String(error)}.`,
+      error,
+    )
+  } finally {
+    await client.end()
+  }
+}
+
+async function sizeOf(client: pg.Client, schema: string): Promise<number> {
+  const { rows } = await client.query<{ size: string | null }>(
+    `SELECT SUM(pg_total_relation_size(oid))::TEXT AS size FROM pg_class
+     WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'`,
+    [client.escapeIdentifier(schema)],
+  )
+  return Number(rows[0]?.size ?? 0)
+}

@@ -1,0 +1,44 @@
+/** Returns the free pages of a database file to the file system. */
+import { DatabaseSync } from 'node:sqlite'
+import { statSync } from 'node:fs'
+import { StoreStartError } from '../start-error.ts'
+import { resultCode } from './failure.ts'
+
+const FULL = 13
+
+/**
+ * Writes the file again without its free pages. A running service continues: its reads see the file as it was, and its
+ * changes wait until the end.
+ *
+ * @returns the size before and after, in bytes.
+ * @throws StoreStartError
+ */
+export function compactSqlite(
+  path: string,
+  busyTimeoutMs: number,
+): { readonly before: number; readonly after: number } {
+  const before = sizeOf(path)
+  try {
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
+    try {
+      // Otherwise the log of changes grows by the size of the file.
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      database.exec('VACUUM')
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    const needs = (resultCode(error) & 0xff) === FULL ? ', which needs as much free space as the file will have' : ''
+    throw new StoreStartError(
+      `Cannot compact the database file ${path}${needs}: ${error instanceof Error ? error.message : String(error)}.`,
+      error,
+    )
+  }
+  return { before, after: sizeOf(path) }
+}
+
+/** The size of the file with its log of changes. */
+function sizeOf(path: string): number {
+  return [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+}
