@@ -1,5 +1,6 @@
 /** The actor's record and the rules for its id and creator. */
 import { ServiceError } from '../errors.ts'
+import { isReservedId } from '../reserved-ids.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import { parseAddress } from './address.ts'
 
@@ -42,6 +43,7 @@ const longestWord = Math.max(...[...routeWords].map(({ length }) => length))
 /** Checks an id that code chose. It has only letters, digits, `-` and `_`, so exactly one spelling of a path names it. */
 export function parseActorId(text: string): string | null {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(text)) return null
+  if (isReservedId(text)) return null
   return text.length <= longestWord && routeWords.has(text.toLowerCase()) ? null : text
 }
 

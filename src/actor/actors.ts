@@ -149,7 +149,7 @@ export class Actors {
     if (id === null) {
       throw new ServiceError(
         'invalid_value',
-        `Cannot use the actor id ${quoted(request.id ?? '')}: use only letters, digits, "-" and "_", and not the name of a route`,
+        `Cannot use the actor id ${quoted(request.id ?? '')}: use only letters, digits, "-" and "_", and neither the name of a route nor a reserved word`,
       )
     }
     return {

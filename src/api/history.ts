@@ -29,8 +29,8 @@ export function historyHandle({ history, undo }: HistoryHandleDeps, access: Acce
   }
 }
 
-function filterOf({ id, requestId, name, caller, since }: ChangeSelection): EntryFilter {
-  return { seq: id, request: requestId, name, caller, since: since?.getTime() }
+function filterOf({ id, requestId, name, caller, callerKind, since }: ChangeSelection): EntryFilter {
+  return { seq: id, request: requestId, name, caller, callerKind, since: since?.getTime() }
 }
 
 function changeOf({ id, at, name, kind, operation, before, isTooLong, origin }: HistoryEntry): PastChange {

@@ -28,7 +28,10 @@ export interface ClientChange {
 export interface ClientHistory {
   /** The changes, newest first. `next` is for `before` of the next page, and null on the last one. */
   list(
-    which?: Pick<ChangeSelection, 'name' | 'caller' | 'since'> & { readonly limit?: number; readonly before?: number },
+    which?: Pick<ChangeSelection, 'name' | 'caller' | 'callerKind' | 'since'> & {
+      readonly limit?: number
+      readonly before?: number
+    },
   ): Promise<{ readonly changes: readonly ClientChange[]; readonly next: number | null }>
   /**
    * Takes changes back, in one transaction. A property that others have changed since keeps its content, unless `overwrite`.
@@ -42,8 +45,8 @@ export interface ClientHistory {
 
 export function clientHistory(connection: RequestSender): ClientHistory {
   return {
-    async list({ name, caller, since, limit, before } = {}) {
-      const given = { name, caller, since: since?.toISOString(), limit, before }
+    async list({ name, caller, callerKind, since, limit, before } = {}) {
+      const given = { name, caller, caller_kind: callerKind, since: since?.toISOString(), limit, before }
       const query = new URLSearchParams(
         Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])),
       ).toString()
@@ -54,8 +57,9 @@ export function clientHistory(connection: RequestSender): ClientHistory {
       }
       return { changes: history, next }
     },
-    async undo({ id, requestId, name, caller, since }, how = {}) {
-      const body = { id, request_id: requestId, name, caller, since: since?.toISOString(), ...how }
+    async undo({ id, requestId, name, caller, callerKind, since }, how = {}) {
+      const selected = { id, request_id: requestId, name, caller, caller_kind: callerKind, since: since?.toISOString() }
+      const body = { ...selected, ...how }
       const response = await connection.request('POST', '/history/undo', { body })
       return (await response.json()) as Awaited<ReturnType<HistoryHandle['undo']>>
     },

@@ -5,6 +5,9 @@ import { type Origin, parseOrigin } from '../origin.ts'
 import { requireIntact } from '../store/checksum.ts'
 import type { EntryRow } from './history-store.ts'
 
+/** The kinds of callers that make changes: `Origin.by`. */
+export const callerKinds = ['creator', 'peer', 'client', 'trustee', 'anonymous', 'application'] as const
+
 /** The effect on the items of a list. `change`: several of these, or more than the history keeps. */
 export type ListOperationKept = 'create' | 'delete' | 'add' | 'remove' | 'update' | 'texts' | 'change'
 

@@ -195,8 +195,10 @@ const selected = `seq, at, name, kind, operation, existed, content, characters, 
 /** Which entries to read. Null and absent: any. */
 export interface EntryFilter {
   readonly name?: string | null | undefined
-  /** The id of a peer or client, or a kind of caller. */
+  /** The id of a peer or client. */
   readonly caller?: string | null | undefined
+  /** `Origin.by`. An id may be the name of a kind, so the two are separate. */
+  readonly callerKind?: string | null | undefined
   readonly request?: string | null | undefined
   /** Changes since this time, in Unix milliseconds. */
   readonly since?: number | null | undefined
@@ -213,15 +215,25 @@ export interface EntryQuery extends EntryFilter {
 export function findHistory(
   q: Queries,
   actorId: string,
-  { name = null, caller = null, request = null, since = null, seq = null, before, limit }: EntryQuery,
+  {
+    name = null,
+    caller = null,
+    callerKind = null,
+    request = null,
+    since = null,
+    seq = null,
+    before,
+    limit,
+  }: EntryQuery,
 ): Promise<EntryRow[]> {
   return q.all(
     `SELECT ${selected} FROM history WHERE actor_id = $1 AND (CAST($2 AS BIGINT) IS NULL OR seq < $2)
        AND (CAST($3 AS TEXT) IS NULL OR name = $3)
-       AND (CAST($4 AS TEXT) IS NULL OR caller = $4 OR caller_kind = $4)
+       AND (CAST($4 AS TEXT) IS NULL OR caller = $4)
        AND (CAST($5 AS TEXT) IS NULL OR request = $5) AND (CAST($6 AS BIGINT) IS NULL OR at >= $6)
        AND (CAST($7 AS BIGINT) IS NULL OR seq = $7)
-     ORDER BY seq DESC LIMIT $8`,
+       AND (CAST($8 AS TEXT) IS NULL OR caller_kind = $8)
+     ORDER BY seq DESC LIMIT $9`,
     actorId,
     before,
     name,
@@ -229,6 +241,7 @@ export function findHistory(
     request,
     since,
     seq,
+    callerKind,
     limit,
   )
 }

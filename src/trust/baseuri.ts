@@ -1,6 +1,7 @@
 /** Root addresses of actors. */
 import { parsedField, type RequestField } from '../json/fields.ts'
 import { stringValue } from '../json/json.ts'
+import { isReservedId } from '../reserved-ids.ts'
 
 const longest = 2000
 
@@ -17,7 +18,8 @@ export function parseBaseuri(text: string): string | null {
   if (url === null || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return null
   const address = url.href.replace(/(?<!\/)\/+$/, '')
   if (address === url.origin || /[?#]/.test(text)) return null
-  return namesOfClients.test(idAt(address) ?? '') ? null : address
+  const id = idAt(address) ?? ''
+  return namesOfClients.test(id) || isReservedId(id) ? null : address
 }
 
 export function baseuriField(description: string, expected: string): RequestField<string> {

@@ -252,9 +252,12 @@ export class Undo {
 }
 
 /** @throws ServiceError `bad_request` when no member selects changes. */
-export function requireSelection({ seq, request, name, caller, since }: EntryFilter): void {
-  if ([seq, request, name, caller, since].every((given) => given === undefined))
-    throw new ServiceError('bad_request', 'Cannot undo: give an id, a request_id, a name, a caller or a time')
+export function requireSelection({ seq, request, name, caller, callerKind, since }: EntryFilter): void {
+  if ([seq, request, name, caller, callerKind, since].every((given) => given === undefined))
+    throw new ServiceError(
+      'bad_request',
+      'Cannot undo: give an id, a request_id, a name, a caller, a caller_kind or a time',
+    )
 }
 
 /** @throws ServiceError `conflict` when every property has a conflict. */

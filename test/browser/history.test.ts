@@ -93,7 +93,7 @@ describe('the history, in a real browser', () => {
 
   it('has no faults on a phone and a desktop, in light and dark', async () => {
     const actor = await afterAnApp()
-    for (const path of ['/history', '/history?name=preferences', '/history/undo?caller=client']) {
+    for (const path of ['/history', '/history?name=preferences', '/history/undo?name=preferences']) {
       const page = await visitAsOwner(service, actor, path, { bypassCSP: true })
       assert.deepEqual(await faultsInEveryLook(page), [], path)
     }

@@ -245,8 +245,8 @@ forEachService((start) => {
       }
       assert.deepEqual((await historyOf(actor, '?name=n')).length, 5)
       assert.deepEqual((await historyOf(actor, '?since=2026-11-27T12:03:00Z')).length, 4)
-      assert.deepEqual((await historyOf(actor, '?caller=creator')).length, 10)
-      assert.deepEqual((await historyOf(actor, '?caller=client')).length, 0)
+      assert.deepEqual((await historyOf(actor, '?caller_kind=creator')).length, 10)
+      assert.deepEqual((await historyOf(actor, '?caller_kind=client')).length, 0)
       const page = (await (await actor.request('GET', '/history?limit=4')).json()) as { history: Entry[]; next: number }
       assert.deepEqual(
         page.history.map(({ id }) => id),
@@ -507,11 +507,11 @@ forEachService((start) => {
         body: '{"a":2,"b":2}',
       })
       await sent(actor, 'PUT', '/properties/b', 3)
-      const preview = await undo(actor, { caller: 'client', preview: true })
+      const preview = await undo(actor, { caller_kind: 'client', preview: true })
       const expected = { undone: ['a'], conflicts: [{ name: 'b', reason: 'changed' }] }
       assert.deepEqual(preview, expected)
       assert.deepEqual([await valueOf(actor, 'a'), await valueOf(actor, 'b')], [2, 3])
-      assert.deepEqual(await undo(actor, { caller: 'client' }), expected)
+      assert.deepEqual(await undo(actor, { caller_kind: 'client' }), expected)
       assert.deepEqual([await valueOf(actor, 'a'), await valueOf(actor, 'b')], [1, 3])
       const [, ofB] = await historyOf(actor, '?name=b')
       const refused = await actor.request('POST', '/history/undo', { id: ofB?.id })

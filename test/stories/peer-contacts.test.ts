@@ -7,16 +7,16 @@ const secret = 's'.repeat(40)
 
 async function withPeer(service: TestService): Promise<TestActor> {
   const actor = await service.createActor()
-  const body = { baseuri: 'http://127.0.0.1:1/peer', id: 'peer', secret }
+  const body = { baseuri: 'http://127.0.0.1:1/ben', id: 'ben', secret }
   assert.equal((await actor.request('POST', '/trust/friend', body)).status, 202)
-  assert.equal((await actor.request('PUT', '/trust/friend/peer', { approved: true })).status, 204)
+  assert.equal((await actor.request('PUT', '/trust/friend/ben', { approved: true })).status, 204)
   return actor
 }
 
 async function contactOf(service: TestService, actor: TestActor): Promise<unknown[]> {
   const started = await service.app.running()
   await started.parts.contacts.settled()
-  const record = (await (await actor.request('GET', '/trust/friend/peer')).json()) as Record<string, unknown>
+  const record = (await (await actor.request('GET', '/trust/friend/ben')).json()) as Record<string, unknown>
   return [record['last_accessed'], record['last_connected_at'], record['last_connected_via']]
 }
 
@@ -31,11 +31,11 @@ forEachService((start) => {
       const actor = await withPeer(service)
       const created = '2031-01-01T00:00:00.000000+00:00'
       now += 59_999
-      assert.equal(await visit(service, actor, '/trust/friend/peer'), 200)
+      assert.equal(await visit(service, actor, '/trust/friend/ben'), 200)
       assert.deepEqual(await contactOf(service, actor), [created, created, 'trust'])
       now += 60_000
       assert.equal(await visit(service, actor, '/devtest/ping'), 403)
-      assert.equal(await visit(service, actor, '/trust/friend/peer', 'x'.repeat(40)), 403)
+      assert.equal(await visit(service, actor, '/trust/friend/ben', 'x'.repeat(40)), 403)
       assert.deepEqual(await contactOf(service, actor), [created, created, 'trust'])
       assert.equal(await visit(service, actor, '/properties'), 200)
       const noted = '2031-01-01T00:01:59.999000+00:00'
@@ -85,7 +85,7 @@ forEachService((start) => {
         .filter(({ msg }) => msg === 'Answered' || msg === 'A request was refused')
         .map(({ context }) => context.split(':').slice(1).join(':'))
       assert.ok(contexts.length >= 2)
-      assert.deepEqual(new Set(contexts), new Set([`${actor.id}:peer]`]))
+      assert.deepEqual(new Set(contexts), new Set([`${actor.id}:ben]`]))
     })
   })
 })

@@ -11,6 +11,7 @@ export const foundation: readonly string[] = [
   'errors',
   'timers',
   'caller',
+  'reserved-ids',
   'release',
   'domain-event',
   'json',

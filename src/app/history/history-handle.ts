@@ -25,8 +25,9 @@ export interface ChangeSelection {
   readonly requestId?: string
   /** The name of a property or list. */
   readonly name?: string
-  /** The id of a peer or client, or a kind of caller. */
+  /** The id of a peer or client. */
   readonly caller?: string
+  readonly callerKind?: PastChange['callerKind']
   /** Changes at or after this time. */
   readonly since?: Date
 }

@@ -2,10 +2,11 @@
 import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
 import { type HistoryEntry, itemsOf } from '../../history/entry.ts'
+import type { EntryFilter } from '../../history/history-store.ts'
 import type { History } from '../../history/history.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
+import { choiceField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import { isObject, type JsonText, members } from '../../json/json.ts'
 import type { Properties } from '../../property/properties.ts'
 import { clientIdOf } from '../../trust/trust.ts'
@@ -34,9 +35,13 @@ export interface HistoryPageDeps extends PageDeps, PeerNameDeps {
   }
 }
 
+/** With it, `caller` is an id as changes have it. Without it, `caller` is the id of a relationship. */
+export const callerKindField = optional(choiceField('The kind of the caller', ['peer', 'client']))
+
 export const historyQuery = {
   name: optional(stringField('Only changes of this property or list')),
   caller: optional(stringField('Only changes by this peer or client')),
+  caller_kind: callerKindField,
   before: optional(stringField('Of the link to what is older')),
 }
 type Query = ValuesOf<typeof historyQuery>
@@ -55,7 +60,7 @@ export async function showHistory(
 ): Promise<HttpResponse> {
   const { actor, query, request } = exchange
   const { messages } = deps.languages.of(request)
-  const { name, caller } = query
+  const { name, caller, caller_kind } = query
   const [values, peers] = await Promise.all([
     pageValues(deps, exchange, '/history', error),
     peersOf(deps, actor.id, messages),
@@ -67,7 +72,9 @@ export async function showHistory(
     const after = at === 0 ? lastState : stateBefore(entries[at - 1])
     return { ...rowOf(entry, context), ...(isOfOne ? differing(entry, after) : {}) }
   })
-  const chosen = Object.entries({ name, caller }).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))
+  const chosen = Object.entries({ name, caller, caller_kind }).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key, value]],
+  )
   const href = (path: string, more: Readonly<Record<string, string>> = {}): string => {
     const search = new URLSearchParams([...chosen, ...Object.entries(more)]).toString()
     return `${values.actor_www}/history${path}${search === '' ? '' : `?${search}`}`
@@ -106,14 +113,14 @@ interface Changes {
 async function changesOf(deps: HistoryPageDeps, exchange: PageExchange<string, Query>, peers: Peers): Promise<Changes> {
   const { actor, caller: owner, query } = exchange
   const { name } = query
-  const caller = query.caller === undefined ? undefined : nameInOrigin(query.caller, peers)
+  const by = callerOf(query, peers)
   const before = cursorOf(query.before)
   const isOfOne = isHistoryOfOne(query)
   // The last entry of the page before tells what the first change of this page led to.
   const isLater = before !== null && isOfOne
   const page = await deps.history.shown(actor.id, {
     name,
-    caller,
+    ...by,
     before: isLater ? before + 1 : before,
     limit: rowsOnAPage + (isLater ? 1 : 0),
   })
@@ -136,10 +143,19 @@ function cursorOf(text: string | undefined): number | null {
   throw new ServiceError('bad_request', 'Cannot list the history: the cursor is not valid')
 }
 
-/** The id in origins of a peer or app. Apps have another id there than their relationship. */
-export function nameInOrigin(caller: string, peers: Peers): string {
+/** The caller as changes have it. Apps have another id there than their relationship, and a peer may have the id of an app. */
+export function callerOf(
+  {
+    caller,
+    caller_kind: callerKind,
+  }: { readonly caller?: string | undefined; readonly caller_kind?: string | undefined },
+  peers: Peers,
+): Pick<EntryFilter, 'caller' | 'callerKind'> {
+  if (caller === undefined || callerKind !== undefined) return { caller, callerKind }
   const trust = peers.trusts.find(({ peerId }) => peerId === caller)
-  return trust === undefined ? caller : (clientIdOf(trust) ?? caller)
+  if (trust === undefined) return { caller }
+  const clientId = clientIdOf(trust)
+  return clientId === null ? { caller, callerKind: 'peer' } : { caller: clientId, callerKind: 'client' }
 }
 
 /** The peer or app with the id in an origin. */
@@ -159,7 +175,11 @@ function rowOf(entry: HistoryEntry, { peers, now, messages, www }: RowContext): 
   const { id, at, name, before, steps, isTooLong, isHidden, origin } = entry
   const isKnown = (origin.by === 'peer' || origin.by === 'client') && origin.name !== undefined
   const peer = isKnown ? callerNameOf(origin.name ?? '', peers) : null
-  const since = new URLSearchParams({ caller: origin.name ?? '', since: new Date(at).toISOString() })
+  const since = new URLSearchParams({
+    caller: origin.name ?? '',
+    caller_kind: origin.by,
+    since: new Date(at).toISOString(),
+  })
   const items = (steps?.steps ?? []).flatMap((step) =>
     step.kind === 'remove' || step.kind === 'update' ? step.item : [],
   )

@@ -45,7 +45,7 @@ export function historyPageRoutes(deps: HistoryPageDeps): readonly Route[] {
       access: 'www',
       summary: 'Takes changes back',
       query: historyQuery,
-      request: pageForm('id', 'request_id', 'name', 'caller', 'since'),
+      request: pageForm('id', 'request_id', 'name', 'caller', 'caller_kind', 'since'),
       responses: formResponses,
       handler: (exchange) => undoChanges(deps, exchange),
     }),

@@ -13,11 +13,19 @@ import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { propertyHref } from '../properties/property-pages.ts'
 import { momentOf } from '../shared/time.ts'
 import { requireUndone } from '../../undo/undo.ts'
-import { type HistoryPageDeps, type historyQuery, nameInOrigin, callerNameOf, showHistory } from './history-page.ts'
+import {
+  type HistoryPageDeps,
+  type historyQuery,
+  callerKindField,
+  callerNameOf,
+  callerOf,
+  showHistory,
+} from './history-page.ts'
 
 export const undoQuery = {
   name: optional(stringField('Only changes of this property or list')),
   caller: optional(stringField('Only changes by this peer or client')),
+  caller_kind: callerKindField,
   since: optional(timeField('Only changes at or after this time (UTC)')),
 }
 
@@ -33,23 +41,29 @@ export async function previewUndo(
     pageValues(deps, exchange, '/history/undo'),
     peersOf(deps, actor.id, messages),
   ])
-  const by = query.caller === undefined ? undefined : nameInOrigin(query.caller, peers)
-  const { undone, conflicts } = await deps.undo.run({ actor, caller }, { ...query, caller: by }, { preview: true })
+  const { name, since: from } = query
+  const by = callerOf(query, peers)
+  const { undone, conflicts } = await deps.undo.run({ actor, caller }, { name, since: from, ...by }, { preview: true })
   const linked = (name: string) => ({ name, href: propertyHref(values.actor_www, name) })
   const since = query.since === undefined ? {} : { since: new Date(query.since).toISOString() }
   const shown = deps.pages.undo({
     ...values,
-    who: by === undefined ? messages.history.everyone : callerNameOf(by, peers).name,
+    who: query.caller === undefined ? messages.history.everyone : callerNameOf(by.caller ?? '', peers).name,
     since: query.since === undefined ? null : momentOf(query.since, deps.now(), messages),
     undone: undone.map(linked),
     conflicts: conflicts.map(({ name, reason }) => ({ ...linked(name), reason })),
-    fields: { ...given('name', query.name), ...given('caller', by), ...since },
+    fields: {
+      ...given('name', query.name),
+      ...given('caller', by.caller),
+      ...given('caller_kind', by.callerKind),
+      ...since,
+    },
   })
   return showPage(deps, exchange, shown)
 }
 
-function given(name: string, value: string | undefined): Record<string, string> {
-  return value === undefined ? {} : { [name]: value }
+function given(name: string, value: string | null | undefined): Record<string, string> {
+  return value === undefined || value === null ? {} : { [name]: value }
 }
 
 export async function undoChanges(
@@ -90,10 +104,11 @@ export async function deleteShownHistory(
 
 function filterIn(sent: Params): EntryFilter {
   const [id, request, name, by, since] = ['id', 'request_id', 'name', 'caller', 'since'].map((key) => sent.get(key))
+  const callerKind = sent.get('caller_kind')
   if ([id, request, name, by].every((field) => field === undefined))
     throw formRefusal('it names neither a change nor a request, property or caller')
   if (id !== undefined && !/^[1-9][0-9]{0,14}$/.test(id)) throw formRefusal('the id is not a number')
   const from = since === undefined ? null : Date.parse(since)
   if (from !== null && Number.isNaN(from)) throw formRefusal('the time is not valid')
-  return { seq: id === undefined ? null : Number(id), request, name, caller: by, since: from }
+  return { seq: id === undefined ? null : Number(id), request, name, caller: by, callerKind, since: from }
 }

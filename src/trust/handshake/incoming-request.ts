@@ -1,5 +1,5 @@
 /** A trust request as a peer sends it. */
-import { ServiceError } from '../../errors.ts'
+import { quoted, ServiceError } from '../../errors.ts'
 import type { JsonText } from '../../json/json.ts'
 import {
   hintField,
@@ -13,6 +13,7 @@ import {
   stringField,
 } from '../../json/fields.ts'
 import { stringValue } from '../../json/json.ts'
+import { isPeerId, isReservedId } from '../../reserved-ids.ts'
 import { baseuriField, idAt } from '../baseuri.ts'
 import { parseRelationship } from '../relationship-name.ts'
 
@@ -77,6 +78,7 @@ export function parseIncomingRequest(relationshipName: string, body: JsonText): 
     crossing,
     invitation = '',
   } = readObject(what, fields, body)
+  if (isReservedId(peerId)) throw refused(`the id ${quoted(peerId)} is reserved`)
   if (!isPeerId(peerId) || idAt(baseuri) !== peerId) throw refused('id must be the actor that baseuri names')
   return {
     peerId,
@@ -89,10 +91,6 @@ export function parseIncomingRequest(relationshipName: string, body: JsonText): 
     comparesIds: crossing !== undefined,
     invitation: invitation === '' ? null : invitation,
   }
-}
-
-function isPeerId(text: string): boolean {
-  return text.length > 0 && text.length <= 255 && !/[\p{Cc}/]/u.test(text) && text.isWellFormed()
 }
 
 function isSecret(text: string): boolean {

@@ -1,7 +1,15 @@
 /** `/<actor>/history`: what changes replaced, and how the owner takes them back. */
-import { historyMembers } from '../../../history/entry.ts'
+import { callerKinds, historyMembers } from '../../../history/entry.ts'
 import type { History } from '../../../history/history.ts'
-import { flagField, integerField, optional, stringField, timeField, type ValuesOf } from '../../../json/fields.ts'
+import {
+  choiceField,
+  flagField,
+  integerField,
+  optional,
+  stringField,
+  timeField,
+  type ValuesOf,
+} from '../../../json/fields.ts'
 import { array, known, object } from '../../../json/json.ts'
 import { requireSelection, requireUndone, type Undo } from '../../../undo/undo.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -35,7 +43,7 @@ const entrySchema = {
       items: { type: 'object' },
       description: 'The first 100 items that a change of a list inserted, removed or replaced, with the items before',
     },
-    caller_kind: { enum: ['creator', 'peer', 'client', 'trustee', 'anonymous', 'application'] },
+    caller_kind: { enum: callerKinds },
     caller: { ...text, description: 'The peer or client; for the owner, the session' },
     call: { ...text, description: 'The call of an AI client' },
     request_id: text,
@@ -44,7 +52,8 @@ const entrySchema = {
 
 const pageQuery = {
   name: optional(stringField('Only changes of this property or list')),
-  caller: optional(stringField('Only changes by this peer or client, or by callers of this kind')),
+  caller: optional(stringField('Only changes by the peer or client with this id')),
+  caller_kind: optional(choiceField('Only changes by callers of this kind', callerKinds)),
   since: optional(timeField('Only changes at or after this date or time (UTC)')),
   limit: optional(integerField('Maximum number of entries', { least: 1, most: 1000 }), 100),
   before: optional(integerField('`next` of the previous page', { least: 1, most: Number.MAX_SAFE_INTEGER })),
@@ -54,7 +63,8 @@ const undoFields = {
   id: optional(integerField('The change with this id', { least: 1, most: Number.MAX_SAFE_INTEGER })),
   request_id: optional(stringField('All changes by this request')),
   name: optional(stringField('All changes of this property or list')),
-  caller: optional(stringField('All changes by this peer or client, or by callers of this kind')),
+  caller: optional(stringField('All changes by the peer or client with this id')),
+  caller_kind: optional(choiceField('All changes by callers of this kind', callerKinds)),
   since: optional(timeField('Only changes at or after this date or time (UTC)')),
   preview: optional(flagField('True changes nothing, and returns what would happen'), false),
   overwrite: optional(flagField('True sets values back that others have changed since'), false),
@@ -123,14 +133,7 @@ export function historyRoutes(deps: HistoryRouteDeps): readonly Route[] {
         ...errorResponses(409),
         ...writeErrors,
       },
-      handler: async ({ actor, caller, body }) => {
-        const { id, request_id: request, name, caller: by, since, preview, overwrite } = await body()
-        const filter = { seq: id, request, name, caller: by, since }
-        requireSelection(filter)
-        const result = await deps.undo.run({ actor, caller }, filter, { preview, overwrite })
-        if (!preview) requireUndone(result)
-        return json(200, result)
-      },
+      handler: async (exchange) => undo(deps, exchange, await exchange.body()),
     }),
     defineRoute({
       id: 'deleteHistory',
@@ -148,11 +151,32 @@ export function historyRoutes(deps: HistoryRouteDeps): readonly Route[] {
   ]
 }
 
+async function undo(
+  deps: HistoryRouteDeps,
+  { actor, caller }: ActorExchange,
+  {
+    id,
+    request_id: request,
+    caller: by,
+    caller_kind: callerKind,
+    preview,
+    overwrite,
+    ...rest
+  }: ValuesOf<typeof undoFields>,
+): Promise<HttpResponse> {
+  const filter = { ...rest, seq: id, request, caller: by, callerKind }
+  requireSelection(filter)
+  const result = await deps.undo.run({ actor, caller }, filter, { preview, overwrite })
+  if (!preview) requireUndone(result)
+  return json(200, result)
+}
+
 async function list(
   { history }: HistoryRouteDeps,
   { actor, query }: ActorExchange<never, ValuesOf<typeof pageQuery>>,
 ): Promise<HttpResponse> {
-  const { entries, next } = await history.shown(actor.id, query)
+  const { caller_kind: callerKind, ...rest } = query
+  const { entries, next } = await history.shown(actor.id, { ...rest, callerKind })
   const shown = object([
     ['history', array(entries.map(historyMembers))],
     ['next', known(next === null ? 'null' : String(next))],
