@@ -9,6 +9,7 @@ export interface ArchiveRecord {
 }
 
 const lineFeed = 0x0a
+const longestKind = 100
 
 export interface ArchiveLimits {
   /** The highest number of nested containers of a value. */
@@ -39,7 +40,8 @@ export async function* readRecords(
 function recordIn(text: string, at: number, maxDepth: number): ArchiveRecord {
   const found = parsed(text, at, maxDepth)
   const kind = stringValue(found?.get('kind') ?? normalize('null'))
-  if (found === null || kind === null) throw unreadable(at, 'it is not an object with a kind')
+  if (found === null || kind === null || kind.length > longestKind)
+    throw unreadable(at, 'it is not an object with a kind')
   return { kind, members: found }
 }
 

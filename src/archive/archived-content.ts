@@ -23,8 +23,7 @@ export function headerOf(first: ArchiveRecord | undefined): ArchiveHeader {
     throw unusableArchive(`it has version ${version}, and this release reads versions up to ${archiveVersion}`)
   const id = parseActorId(recordText(given, 'archive', 'actor'))
   if (id === null) throw unfit('archive', 'actor', 'it is not the id of an actor')
-  const createdAt = Date.parse(recordText(given, 'archive', 'created_at'))
-  if (Number.isNaN(createdAt)) throw unfit('archive', 'created_at', 'it is not a time')
+  const createdAt = timeOf(given, 'archive', 'created_at')
   const trusteeRoot = given.get('trustee_root')
   return {
     id,
@@ -68,9 +67,16 @@ export function fileOf(given: ArchiveMembers): Omit<Parameters<typeof putFile>[2
     size: recordInteger(given, 'file', 'size', 0),
     type: recordText(given, 'file', 'type'),
     hash: recordText(given, 'file', 'sha256'),
-    createdAt: Date.parse(recordText(given, 'file', 'created_at')),
-    updatedAt: Date.parse(recordText(given, 'file', 'updated_at')),
+    createdAt: timeOf(given, 'file', 'created_at'),
+    updatedAt: timeOf(given, 'file', 'updated_at'),
   }
+}
+
+/** A time of a record, in Unix milliseconds. @throws ServiceError `invalid_value` */
+function timeOf(given: ArchiveMembers, kind: string, name: string): number {
+  const ms = Date.parse(recordText(given, kind, name))
+  if (Number.isNaN(ms)) throw unfit(kind, name, 'it is not a time')
+  return ms
 }
 
 export function itemOf(given: ArchiveMembers): ArchivedItem {

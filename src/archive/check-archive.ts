@@ -29,7 +29,7 @@ export async function checkArchive(records: RecordReader): Promise<number> {
     file?.end()
     file = kind === 'file' ? new CheckedFile(members) : null
     if (kind === 'end') return requireComplete(members, records.count)
-    checks[kind]?.(members)
+    checks.get(kind)?.(members)
   }
   throw unusableArchive('its end is missing, so it is not complete')
 }
@@ -40,15 +40,18 @@ function requireComplete(end: ArchiveMembers, count: number): number {
   return count
 }
 
-const checks: Readonly<Record<string, (members: ArchiveMembers) => void>> = {
-  property: (members) => {
-    recordText(members, 'property', 'name')
-    archivedValue(members, 'property')
-    archivedVersion(members, 'property')
-  },
-  list: listOf,
-  item: itemOf,
-}
+const checks: ReadonlyMap<string, (members: ArchiveMembers) => void> = new Map([
+  [
+    'property',
+    (members: ArchiveMembers): void => {
+      recordText(members, 'property', 'name')
+      archivedValue(members, 'property')
+      archivedVersion(members, 'property')
+    },
+  ],
+  ['list', listOf],
+  ['item', itemOf],
+])
 
 class CheckedFile {
   readonly #facts: ReturnType<typeof fileOf>

@@ -34,8 +34,18 @@ export function newReport(): MergeReport {
   return { imported: {}, same: {}, kept: [], keptCount: 0, refused: [], refusedCount: 0, leftOut: {} }
 }
 
+/** Different kinds in a report. Further ones are counted together. */
+const mostKinds = 100
+const furtherKinds = 'further kinds'
+
+/** Counts records. The kind comes from an archive, so it may be the name of a member that every object inherits. */
 export function count(counts: Record<string, number>, kind: string, more = 1): void {
-  if (more > 0) counts[kind] = (counts[kind] ?? 0) + more
+  if (more === 0) return
+  const isKnown = Object.hasOwn(counts, kind) || Object.keys(counts).length < mostKinds
+  const name = isKnown ? kind : furtherKinds
+  const before = Object.hasOwn(counts, name) ? (counts[name] ?? 0) : 0
+  // An assignment to `__proto__` would be lost.
+  Object.defineProperty(counts, name, { value: before + more, enumerable: true, writable: true, configurable: true })
 }
 
 export function keep(report: MergeReport, record: NamedRecord): void {

@@ -1,4 +1,5 @@
 /** The records of an archive that are rows of one table, in their order in the archive (docs/archives.md). */
+import { present } from '../json/present.ts'
 import {
   companionPassphrase,
   type SealedColumn,
@@ -7,6 +8,26 @@ import {
   trustToken,
   webhookSecrets,
 } from '../secret/sealed-columns.ts'
+import type { Param } from '../store/store.ts'
+import {
+  callback,
+  choice,
+  contentOfChange,
+  type MemberCheck,
+  type Misfit,
+  nameAndKey,
+  origin,
+  originKind,
+  originObject,
+  overrideRules,
+  ownRequest,
+  peerId,
+  signingSecrets,
+  texts,
+  textsByName,
+  tokensOfService,
+  webUrl,
+} from './member-checks.ts'
 
 /**
  * How a member of a record is stored. `time`: Unix milliseconds as an ISO 8601 text; `never`: like `time`, with 0 for null. `json`:
@@ -20,6 +41,10 @@ export interface RecordMember {
   readonly type: MemberType
   /** Place of a secret. */
   readonly sealed?: SealedColumn
+  /** The shape that its readers rely on. Default: any value of the type. */
+  readonly check?: MemberCheck
+  /** True when null is a value of the member. */
+  readonly isNullable?: true
 }
 
 export interface RecordKind {
@@ -38,29 +63,43 @@ export interface RecordKind {
   readonly isOfMove?: true
   /** A column of long texts. A page ends before they become too long together. */
   readonly longColumn?: string
+  /** Checks what the members of a row are together. Returns the member that does not fit, and why. */
+  readonly checkRow?: (actorId: string, row: Readonly<Record<string, Param>>) => Misfit | null
 }
 
-function member(type: MemberType, name: string, column = name): RecordMember {
-  return { name, column, type }
+type More = Pick<RecordMember, 'check' | 'isNullable'>
+
+/** Makes members of a type, whose column has their name unless it is given. */
+function typed(type: MemberType) {
+  return (name: string, more: (More & { readonly column?: string }) | string = {}): RecordMember =>
+    typeof more === 'string' ? { name, column: more, type } : { name, column: name, type, ...more }
 }
 
-const text = (name: string, column?: string): RecordMember => member('text', name, column)
-const integer = (name: string, column?: string): RecordMember => member('integer', name, column)
-const flag = (name: string, column?: string): RecordMember => member('flag', name, column)
-const time = (name: string, column?: string): RecordMember => member('time', name, column)
-const never = (name: string, column?: string): RecordMember => member('never', name, column)
-const json = (name: string, column?: string): RecordMember => member('json', name, column)
-const value = (name: string, column?: string): RecordMember => member('value', name, column)
+const nullable = { isNullable: true } as const
+const text = typed('text')
+const integer = typed('integer')
+const flag = typed('flag')
+const time = typed('time')
+const never = typed('never')
+const json = typed('json')
+const value = typed('value')
 
-function secret(name: string, sealed: SealedColumn): RecordMember {
-  return { name, column: sealed.column, type: 'secret', sealed }
+function secret(name: string, sealed: SealedColumn, check?: MemberCheck): RecordMember {
+  return { name, column: sealed.column, type: 'secret', sealed, ...present({ check }) }
 }
+
+const facts = json('facts', { check: textsByName })
 
 export const account: RecordKind = {
   kind: 'account',
   table: 'account',
   key: [],
-  members: [text('identifier'), flag('verified'), text('subject'), json('fields')],
+  members: [
+    text('identifier'),
+    flag('verified'),
+    text('subject', nullable),
+    json('fields', { ...nullable, check: textsByName }),
+  ],
 }
 
 /** The messages to peers that an archive for a move contains. The old service still sends those about ends of relationships. */
@@ -76,11 +115,11 @@ export const recordKinds: readonly RecordKind[] = [
       text('passkey_id'),
       text('public_key'),
       integer('counter'),
-      json('transports'),
+      json('transports', { check: texts }),
       flag('synced'),
       text('name'),
       time('created_at'),
-      time('last_used_at'),
+      time('last_used_at', nullable),
     ],
     isSecret: true,
   },
@@ -97,7 +136,13 @@ export const recordKinds: readonly RecordKind[] = [
     table: 'job',
     key: ['id'],
     where: `kind = 'alarm'`,
-    members: [json('alarm', 'id'), time('at'), text('setting', 'entry_id'), json('data'), integer('hops')],
+    members: [
+      json('alarm', { column: 'id', check: nameAndKey }),
+      time('at'),
+      text('setting', 'entry_id'),
+      json('data', nullable),
+      integer('hops'),
+    ],
     isSecret: true,
   },
   {
@@ -108,19 +153,20 @@ export const recordKinds: readonly RecordKind[] = [
       integer('id', 'seq'),
       time('at'),
       text('name'),
-      text('property_kind', 'kind'),
-      text('operation'),
+      text('property_kind', { column: 'kind', check: choice('value', 'list') }),
+      text('operation', { check: choice('set', 'create', 'delete', 'add', 'remove', 'update', 'texts', 'change') }),
       flag('existed'),
-      text('content'),
+      text('content', nullable),
       integer('characters'),
       integer('version'),
-      integer('checksum'),
-      text('caller_kind'),
+      integer('checksum', nullable),
+      text('caller_kind', { check: originKind }),
       text('caller'),
       text('request_id', 'request'),
-      text('origin'),
+      text('origin', { check: origin }),
     ],
     longColumn: 'content',
+    checkRow: contentOfChange,
   },
   {
     kind: 'activity',
@@ -129,12 +175,12 @@ export const recordKinds: readonly RecordKind[] = [
     members: [
       time('at'),
       text('id'),
-      text('caller_kind'),
+      text('caller_kind', { check: choice('owner', 'peer', 'client', 'trustee', 'operator', 'anonymous') }),
       text('caller'),
-      text('through'),
+      text('through', { check: choice('http', 'callback', 'mcp', 'push') }),
       text('method'),
       text('path'),
-      text('decision'),
+      text('decision', { check: choice('allowed', 'asked', 'approved', 'denied', 'refused') }),
       text('reason'),
       integer('status'),
       text('request_id'),
@@ -149,8 +195,8 @@ export const recordKinds: readonly RecordKind[] = [
     key: ['peer_id'],
     where: `baseuri <> ''`,
     members: [
-      text('peer_id'),
-      text('baseuri'),
+      text('peer_id', { check: peerId }),
+      text('baseuri', { check: webUrl }),
       text('type'),
       text('relationship'),
       secret('secret', trustSecret),
@@ -158,15 +204,15 @@ export const recordKinds: readonly RecordKind[] = [
       text('description'),
       text('nickname'),
       flag('approved'),
-      time('approved_until'),
+      time('approved_until', nullable),
       flag('peer_approved'),
       flag('verified'),
       text('established_via'),
-      json('facts'),
+      facts,
       time('created_at'),
-      never('last_accessed'),
+      never('last_accessed', nullable),
       text('last_connected_via'),
-      text('request'),
+      text('request', { ...nullable, check: ownRequest }),
     ],
   },
   {
@@ -180,18 +226,24 @@ export const recordKinds: readonly RecordKind[] = [
       text('description'),
       text('nickname'),
       flag('approved'),
-      time('approved_until'),
+      time('approved_until', nullable),
       text('established_via'),
-      json('facts'),
+      facts,
       time('created_at'),
-      never('last_accessed'),
+      never('last_accessed', nullable),
     ],
   },
   {
     kind: 'rights',
     table: 'permission_override',
     key: ['peer_id'],
-    members: [text('peer_id'), json('rules'), text('created_by'), text('notes'), time('updated_at')],
+    members: [
+      text('peer_id'),
+      json('rules', { check: overrideRules }),
+      text('created_by'),
+      text('notes'),
+      time('updated_at'),
+    ],
   },
   { kind: 'expiry', table: 'expiry', key: ['peer_id'], members: [text('peer_id'), time('due_at')] },
   {
@@ -201,7 +253,7 @@ export const recordKinds: readonly RecordKind[] = [
     members: [
       text('name', 'kind'),
       text('peer_id'),
-      text('baseuri'),
+      text('baseuri', { check: webUrl }),
       text('type'),
       secret('passphrase', companionPassphrase),
     ],
@@ -224,7 +276,7 @@ export const recordKinds: readonly RecordKind[] = [
       text('resource'),
       text('granularity'),
       integer('sequence'),
-      text('state'),
+      text('state', { check: choice('live', 'stopped') }),
       time('created_at'),
     ],
   },
@@ -251,11 +303,11 @@ export const recordKinds: readonly RecordKind[] = [
       text('peer_id'),
       text('subscription_id'),
       integer('sequence'),
-      text('diff_kind', 'kind'),
+      text('diff_kind', { column: 'kind', check: choice('diff', 'resync') }),
       value('data'),
       flag('replaces'),
       time('created_at'),
-      time('cleared_at'),
+      time('cleared_at', nullable),
       integer('hops'),
     ],
     isOfMove: true,
@@ -272,7 +324,13 @@ export const recordKinds: readonly RecordKind[] = [
     kind: 'pending_callback',
     table: 'pending_callback',
     key: ['peer_id', 'subscription_id', 'sequence'],
-    members: [text('peer_id'), text('subscription_id'), integer('sequence'), text('body'), time('received_at')],
+    members: [
+      text('peer_id'),
+      text('subscription_id'),
+      integer('sequence'),
+      text('body', { check: callback }),
+      time('received_at'),
+    ],
     isOfMove: true,
     longColumn: 'body',
   },
@@ -290,11 +348,11 @@ export const recordKinds: readonly RecordKind[] = [
     key: ['webhook_id'],
     members: [
       text('webhook_id'),
-      text('url'),
-      json('events'),
-      json('names'),
+      text('url', { check: webUrl }),
+      json('events', { check: texts }),
+      json('names', { check: texts }),
       text('description'),
-      secret('secrets', webhookSecrets),
+      secret('secrets', webhookSecrets, signingSecrets),
       time('created_at'),
     ],
   },
@@ -310,7 +368,7 @@ export const recordKinds: readonly RecordKind[] = [
       text('id', 'entry_id'),
       text('type'),
       value('data'),
-      json('origin'),
+      json('origin', { ...nullable, check: originObject }),
       integer('hops'),
       time('created_at'),
     ],
@@ -331,7 +389,7 @@ export const recordKinds: readonly RecordKind[] = [
       text('method'),
       text('url'),
       text('baseuri'),
-      json('body'),
+      json('body', nullable),
       text('request_id'),
     ],
     isOfMove: true,
@@ -354,7 +412,7 @@ export const recordKinds: readonly RecordKind[] = [
     kind: 'service_connection',
     table: 'service_connection',
     key: ['service'],
-    members: [text('service'), secret('tokens', serviceTokens), time('connected_at')],
+    members: [text('service'), secret('tokens', serviceTokens, tokensOfService), time('connected_at')],
   },
 ]
 

@@ -5,6 +5,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { bindingOf } from '../secret/sealed-columns.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { Param, Queries, Transaction } from '../store/store.ts'
+import { isStorable } from './member-checks.ts'
 import type { RecordMember, RecordKind } from './record-kinds.ts'
 
 /** Rows of a page. */
@@ -106,9 +107,12 @@ export type ArchiveMembers = ReadonlyMap<string, JsonText>
 export function rowOf(kind: RecordKind, actorId: string, given: ArchiveMembers, keyRing: KeyRing): RecordRow {
   const row: Record<string, Param> = {}
   for (const member of kind.members) if (member.type !== 'secret') row[member.column] = storedOf(kind, member, given)
+  const misfit = kind.checkRow?.(actorId, row) ?? null
+  if (misfit !== null) throw unfit(kind.kind, misfit.member, misfit.why)
   for (const member of kind.members) {
     if (member.type !== 'secret') continue
     const text = recordText(given, kind.kind, member.name)
+    requireFit(kind, member, stringText(text))
     row[member.column] = seal(
       keyRing,
       text,
@@ -118,20 +122,29 @@ export function rowOf(kind: RecordKind, actorId: string, given: ArchiveMembers, 
   return row
 }
 
-function storedOf({ kind }: RecordKind, { name, type }: RecordMember, given: ArchiveMembers): Param {
+function requireFit({ kind }: RecordKind, { name, check }: RecordMember, value: JsonText): void {
+  const why = check?.(value) ?? null
+  if (why !== null) throw unfit(kind, name, `it is not ${why}`)
+}
+
+function storedOf(ofKind: RecordKind, member: RecordMember, given: ArchiveMembers): Param {
+  const { kind } = ofKind
+  const { name, type } = member
   const value = given.get(name)
   if (value === undefined) throw unfit(kind, name, 'it is missing')
   if (type === 'value') return value
-  if (type === 'json') return isNull(value) ? '' : value
-  if (isNull(value)) return type === 'never' ? 0 : null
-  if (type === 'flag') return value === 'true' ? 1 : 0
-  if (type === 'integer') {
-    const number = Number(value)
-    if (kindOf(value) !== 'number' || !Number.isSafeInteger(number)) throw unfit(kind, name, 'it is not an integer')
-    return number
+  if (isNull(value)) {
+    if (member.isNullable !== true) throw unfit(kind, name, 'it is null')
+    return type === 'json' ? '' : type === 'never' ? 0 : null
   }
-  const text = stringValue(value)
-  if (text === null) throw unfit(kind, name, 'it is not a string')
+  requireFit(ofKind, member, value)
+  if (type === 'json') return value
+  if (type === 'flag') {
+    if (value !== 'true' && value !== 'false') throw unfit(kind, name, 'it is neither true nor false')
+    return value === 'true' ? 1 : 0
+  }
+  if (type === 'integer') return recordInteger(given, kind, name, 0)
+  const text = recordText(given, kind, name)
   if (type === 'text') return text
   const ms = Date.parse(text)
   if (Number.isNaN(ms)) throw unfit(kind, name, 'it is not a time')
@@ -143,12 +156,14 @@ export function recordText(given: ArchiveMembers, kind: string, name: string): s
   const value = given.get(name)
   const text = value === undefined ? null : stringValue(value)
   if (text === null) throw unfit(kind, name, 'it is not a string')
+  if (!isStorable(text)) throw unfit(kind, name, 'it has a NUL or half a surrogate pair')
   return text
 }
 
 /** A number of a record, of at least `least`. @throws ServiceError `invalid_value` */
 export function recordInteger(given: ArchiveMembers, kind: string, name: string, least: number): number {
-  const number = Number(given.get(name) ?? 'NaN')
+  const value = given.get(name) ?? nothing
+  const number = kindOf(value) === 'number' ? Number(value) : Number.NaN
   if (!Number.isSafeInteger(number) || number < least) throw unfit(kind, name, `it is not an integer from ${least} on`)
   return number
 }

@@ -40,6 +40,7 @@ import {
   archivedVersion,
 } from './archived-content.ts'
 import { unzippedArchive } from './gzip.ts'
+import { count } from './merge-report.ts'
 import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
 import { type ArrivingActor, insertKind } from './restored-rows.ts'
@@ -255,19 +256,15 @@ class Restore {
     if (kind === 'list') return this.#list()
     if (kind === 'file') return this.#file()
     const given = await this.#records.batch(kind)
-    if (this.#deps.arriving !== undefined && staysBehind.has(kind)) this.#count(this.#leftOut, kind, given.length)
+    if (this.#deps.arriving !== undefined && staysBehind.has(kind)) count(this.#leftOut, kind, given.length)
     else if (kind === 'account') this.#account = given[0] ?? null
     else if (kind === 'property') await this.#values(given)
     else {
       const found = recordKinds.find((one) => one.kind === kind)
       const isUnfit = found?.isOfMove === true && this.#deps.arriving === undefined
-      if (found === undefined || kind === 'app' || isUnfit) this.#count(this.#leftOut, kind, given.length)
+      if (found === undefined || kind === 'app' || isUnfit) count(this.#leftOut, kind, given.length)
       else await this.#rows(found, given)
     }
-  }
-
-  #count(counts: Record<string, number>, kind: string, more: number): void {
-    if (more > 0) counts[kind] = (counts[kind] ?? 0) + more
   }
 
   async #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -296,19 +293,19 @@ class Restore {
       if (!(await putValues(tx, id, values))) throw unusableArchive('a list and a property have the same name')
       await replaceLookups(tx, id, new Map(indexed.map(({ name, value }) => [name, value])))
     })
-    this.#count(this.#restored, 'property', values.length)
+    count(this.#restored, 'property', values.length)
   }
 
   async #list(): Promise<void> {
     const { id } = this.#header
     const archived = listOf((await this.#records.next())?.members ?? new Map())
     await this.#write((tx) => beginList(tx, id, archived))
-    this.#count(this.#restored, 'list', 1)
+    count(this.#restored, 'list', 1)
     let [oldest, last] = [Number.MAX_SAFE_INTEGER, 0]
     for (let items = await this.#items(); items.length > 0; items = await this.#items()) {
       for (const { version, item } of items) [oldest, last] = [Math.min(oldest, version), Math.max(last, item)]
       await this.#write((tx) => returnItems(tx, id, archived.list, items, this.#deps.store.now()))
-      this.#count(this.#restored, 'item', items.length)
+      count(this.#restored, 'item', items.length)
       this.#deps.progress?.(this.#records.count)
     }
     await this.#write((tx) => endList(tx, id, archived, { oldest: last === 0 ? 1 : oldest, last }))
@@ -345,7 +342,7 @@ class Restore {
         throw new ServiceError('unavailable', 'Cannot import the archive: storing a file took too long. Try again.')
       await putFile(tx, id, { ...facts, object })
     })
-    this.#count(this.#restored, 'file', 1)
+    count(this.#restored, 'file', 1)
   }
 
   async #rows(kind: RecordKind, given: readonly ArchiveMembers[]): Promise<void> {
@@ -367,8 +364,8 @@ class Restore {
       arriving: this.#deps.arriving ?? null,
     }
     await this.#write((tx) => insertKind(tx, id, kind, all))
-    this.#count(this.#restored, kind.kind, rows.length)
-    this.#count(this.#leftOut, kind.kind, given.length - rows.length)
+    count(this.#restored, kind.kind, rows.length)
+    count(this.#leftOut, kind.kind, given.length - rows.length)
   }
 
   /** Gives the actor its counters, its creator and its account. */
@@ -419,7 +416,7 @@ class Restore {
     const inserted = await findAccount(tx, id)
     const fields = JSON.parse(String(row['fields'] === '' ? '{}' : row['fields'])) as AccountFields
     if (inserted !== null) await updateAccount(tx, inserted, { ...inserted, fields })
-    this.#count(this.#restored, 'account', 1)
+    count(this.#restored, 'account', 1)
   }
 }
 

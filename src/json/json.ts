@@ -2,6 +2,7 @@
 export { equal } from './equal.ts'
 export { array, elements, members, object } from './members.ts'
 export { normalize } from './normalize.ts'
+export { own } from './own.ts'
 export { deleteAt, getAt, mergeAt } from './path.ts'
 export { fromPlain, fromPlainOver, toPlain } from './plain.ts'
 export { pretty } from './pretty.ts'

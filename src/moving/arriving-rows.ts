@@ -18,7 +18,7 @@ export function arrivingActor(keyRing: KeyRing, actorId: string): ArrivingActor 
     actorId,
     begin: (tx) => deleteHeldNotices(tx, actorId),
     insertKind: async (tx, kind, all) => {
-      const insert = inserts[kind.kind]
+      const insert = inserts.get(kind.kind)
       if (insert === undefined) return false
       await insert(tx, actorId, kind, { ...all, keyRing })
       return true
@@ -28,13 +28,15 @@ export function arrivingActor(keyRing: KeyRing, actorId: string): ArrivingActor 
 
 type Insert = (tx: Transaction, actorId: string, kind: RecordKind, all: Arriving) => Promise<void>
 
-const inserts: Readonly<Record<string, Insert | undefined>> = {
-  relationship: insertRelationships,
-  delivered: insertProgress,
-  missing_data: markMissing,
-  waiting_event: insertWaiting,
-  notice: insertHeldNotices,
-}
+const inserts: ReadonlyMap<string, Insert> = new Map(
+  Object.entries({
+    relationship: insertRelationships,
+    delivered: insertProgress,
+    missing_data: markMissing,
+    waiting_event: insertWaiting,
+    notice: insertHeldNotices,
+  }),
+)
 
 /**
  * The peer, and the service itself, use the old secret for calls to the peer until the peer has the new one. Calls from the peer

@@ -8,14 +8,14 @@ export interface ReadableOutput {
 
 type Style = Parameters<typeof styleText>[0]
 
-const levels: Readonly<Record<string, readonly [name: string, style: Style]>> = {
-  trace: ['TRACE', 'gray'],
-  debug: ['DEBUG', 'gray'],
-  info: ['INFO ', 'green'],
-  warn: ['WARN ', 'yellow'],
-  error: ['ERROR', 'red'],
-  fatal: ['FATAL', ['bold', 'red']],
-}
+const levels: ReadonlyMap<string, readonly [name: string, style: Style]> = new Map([
+  ['trace', ['TRACE', 'gray']],
+  ['debug', ['DEBUG', 'gray']],
+  ['info', ['INFO ', 'green']],
+  ['warn', ['WARN ', 'yellow']],
+  ['error', ['ERROR', 'red']],
+  ['fatal', ['FATAL', ['bold', 'red']]],
+])
 
 interface LoggedError {
   readonly message?: unknown
@@ -56,7 +56,7 @@ function eventIn(line: string): Record<string, unknown> | null {
 
 function readable(event: Record<string, unknown>, paint: (style: Style, text: string) => string): string {
   const { level, time, msg, context, error, ...fields } = event
-  const [name, style] = levels[String(level)] ?? [String(level), 'gray']
+  const [name, style] = levels.get(String(level)) ?? [String(level), 'gray']
   const facts = Object.entries(fields).map(([field, value]) => `${field}=${textOf(value)}`)
   if (typeof context === 'string' && context !== noContext) facts.push(context)
   const head = `${paint('gray', clockTime(time))} ${paint(style, name)} ${textOf(msg)}`

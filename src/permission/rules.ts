@@ -25,11 +25,11 @@ export const grantableOf = {
 } as const satisfies Record<RuledCategory, readonly string[]>
 
 /** Operations that other operations of a rule grant. A rule may list `subscribe`, but it grants nothing. */
-const grantedBy: Readonly<Record<string, readonly string[]>> = {
-  append: ['append', 'write'],
+const grantedBy: ReadonlyMap<string, readonly string[]> = new Map([
+  ['append', ['append', 'write']],
   // A peer may subscribe to anything, but receives only what it may read.
-  subscribe: ['read'],
-}
+  ['subscribe', ['read']],
+])
 
 export interface Rule<Operation extends string = string> {
   readonly patterns?: readonly string[]
@@ -148,7 +148,7 @@ export function reachesInto(rule: EffectiveRule | undefined, operation: string, 
 
 /** True when the operations of a rule grant this operation. */
 export function lists(operations: readonly string[], operation: string): boolean {
-  return (grantedBy[operation] ?? [operation]).some((each) => operations.includes(each))
+  return (grantedBy.get(operation) ?? [operation]).some((each) => operations.includes(each))
 }
 
 function find(patterns: readonly string[] | undefined, target: string): string | null {

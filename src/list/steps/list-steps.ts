@@ -3,7 +3,7 @@
  * of its row, which stays when the positions of other items change.
  */
 import { crc32 } from 'node:zlib'
-import { array, elements, type JsonText, known, members, object, stringText } from '../../json/json.ts'
+import { array, elements, type JsonText, known, members, object, stringText, stringValue } from '../../json/json.ts'
 import type { Transaction } from '../../store/store.ts'
 import type { OrderMove } from '../order-tree.ts'
 
@@ -169,25 +169,36 @@ export function parseSteps(text: string): { readonly listId: string; readonly st
 
 function parseStep(text: JsonText): ListStep {
   const [kind, ...rest] = elements(text) ?? []
-  const [a = known('0'), b = known('0'), c = known('0'), d = known('null')] = rest
+  const [a = nothing, b = nothing, c = nothing, d = nothing] = rest
   switch (kind === undefined ? '' : textIn(kind)) {
     case 'insert':
-      return { kind: 'insert', row: Number(a), index: Number(b), after: (elements(c) ?? []).map(Number) }
+      return { kind: 'insert', row: wholeIn(a), index: wholeIn(b), after: (elements(c) ?? []).map(wholeIn) }
     case 'remove':
-      return { kind: 'remove', row: Number(a), index: Number(b), revision: Number(c), item: d }
+      return { kind: 'remove', row: wholeIn(a), index: wholeIn(b), revision: wholeIn(c), item: d }
     case 'update':
-      return { kind: 'update', row: Number(a), index: Number(b), after: Number(c), item: d }
+      return { kind: 'update', row: wholeIn(a), index: wholeIn(b), after: wholeIn(c), item: d }
     case 'create':
       return { kind: 'create' }
     case 'texts':
       return { kind: 'texts', description: textIn(a), explanation: textIn(b) }
     case 'delete':
-      return { kind: 'delete', description: textIn(a), explanation: textIn(b), nextItem: Number(c) }
+      return { kind: 'delete', description: textIn(a), explanation: textIn(b), nextItem: wholeIn(c) }
     default:
       throw new Error('the steps of a list have an unknown kind')
   }
 }
 
+const nothing = known('null')
+
 function textIn(json: JsonText): string {
-  return String(JSON.parse(json))
+  const text = stringValue(json)
+  if (text === null) throw new Error('the steps of a list have a member that is not a string')
+  return text
+}
+
+function wholeIn(json: JsonText): number {
+  const number = Number(json)
+  if (!/^\d+$/.test(json) || !Number.isSafeInteger(number))
+    throw new Error('the steps of a list have a member that is not a whole number')
+  return number
 }

@@ -3,6 +3,7 @@
  * repeats the call with the answers. `requestState` carries earlier answers, sealed for the caller, the method and the
  * parameters, so that no other caller or call can use them.
  */
+import { own } from '../../json/json.ts'
 import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import { digestOf } from '../../json/canonical.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
@@ -48,15 +49,15 @@ class RoundTrip {
   /** @throws InputRequiredError when an answer is missing or invalid. */
   ask(questions: Readonly<Record<string, ClientQuestion>>): Answers {
     const open_ = Object.entries(questions).filter(
-      ([key, question]) => problemIn(requestOf(question), this.#answers[key]) !== null,
+      ([key, question]) => problemIn(requestOf(question), own(this.#answers, key)) !== null,
     )
     if (open_.length > 0) throw new InputRequiredError(Object.fromEntries(open_))
-    return Object.fromEntries(Object.keys(questions).map((key) => [key, this.#answers[key]]))
+    return Object.fromEntries(Object.keys(questions).map((key) => [key, own(this.#answers, key)]))
   }
 
   /** The result with the questions. `requestState` carries the answers to all other questions. */
   toResult({ questions }: InputRequiredError): InputRequired {
-    const kept = Object.fromEntries(Object.entries(this.#answers).filter(([key]) => !(key in questions)))
+    const kept = Object.fromEntries(Object.entries(this.#answers).filter(([key]) => !Object.hasOwn(questions, key)))
     const state = JSON.stringify({ answers: kept, until: this.#now + patienceMs })
     return {
       kind: 'input_required',

@@ -1,4 +1,5 @@
 /** The context of a handler that an AI client calls. */
+import { own } from '../../json/json.ts'
 import type { ClientQuestion, FormAnswer, McpCall } from '../../app/mcp-declarations.ts'
 import { quoted, ServiceError } from '../../errors.ts'
 import { clientTypeOf, type InFlightCall } from './call.ts'
@@ -41,7 +42,7 @@ class ToolContext implements McpCall {
       requireCapabilities(questions, client.capabilities)
       const answers = await channel.ask(questions)
       return Object.fromEntries(
-        Object.entries(questions).map(([key, question]) => [key, checkedAnswer(key, question, answers[key])]),
+        Object.entries(questions).map(([key, question]) => [key, checkedAnswer(key, question, own(answers, key))]),
       )
     }
     this.background = () => channel.background()

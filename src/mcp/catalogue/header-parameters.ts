@@ -1,4 +1,5 @@
 /** Tool arguments that clients mirror in `Mcp-Param-*` header fields (2026-07-28, "x-mcp-header"). */
+import { own } from '../../json/json.ts'
 import type { JsonSchema } from '../../app/schema.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import { isSameArgument } from '../protocol/header-value.ts'
@@ -54,7 +55,7 @@ export function contradicted(
   header: (field: string) => string | undefined,
 ): string | null {
   for (const { field, path } of parameters) {
-    const value = path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), args)
+    const value = path.reduce<unknown>((at, name) => (isRecord(at) ? own(at, name) : undefined), args)
     if (value === undefined || value === null) continue
     if (!isSameArgument(header(field), value)) return path.join('.')
   }

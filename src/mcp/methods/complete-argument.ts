@@ -1,4 +1,5 @@
 /** `completion/complete`: suggests values for arguments of prompts and variables of resource templates. */
+import { own } from '../../json/json.ts'
 import type { Completer } from '../../app/mcp-declarations.ts'
 import type { InFlightCall } from '../call/call.ts'
 import { McpFailure } from '../protocol/failure.ts'
@@ -48,7 +49,7 @@ async function completerOf(
     if (!verdict.allowed) throw new McpFailure('not_permitted', 'These credentials may not read the resource')
     const resource = deps.catalogue.resources.find(({ template }) => template.text === uri)
     if (resource === undefined) throw new McpFailure('unknown_resource', 'Resource not found', { uri })
-    return resource.declaration.complete?.[name]
+    return own(resource.declaration.complete ?? {}, name)
   }
   throw unclear()
 }

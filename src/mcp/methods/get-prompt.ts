@@ -1,4 +1,5 @@
 /** `prompts/get`: runs a method of the application that is declared as a prompt. */
+import { own } from '../../json/json.ts'
 import { quoted } from '../../errors.ts'
 import { publishedSchema } from '../../app/registry.ts'
 import { handlerResult } from '../../app/handler-result.ts'
@@ -24,7 +25,7 @@ export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<McpR
     throw new McpFailure('invalid_params', 'Cannot get a prompt: "arguments" must contain only strings')
   }
   const missing = prompt.declaration.arguments?.find(
-    (argument) => argument.required === true && args[argument.name] === undefined,
+    (argument) => argument.required === true && own(args, argument.name) === undefined,
   )
   if (missing !== undefined)
     throw new McpFailure('invalid_params', `The argument ${JSON.stringify(missing.name)} is missing`)

@@ -1,4 +1,5 @@
 /** A task in the process that runs it. A heartbeat extends its lease, and the store passes questions to its client. */
+import { own } from '../../json/json.ts'
 import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import type { Cancel, Timers } from '../../timers.ts'
 import type { MessageParams } from '../protocol/message.ts'
@@ -48,7 +49,7 @@ export class RunningTask {
       const fresh = await this.#fresh()
       if (fresh === null || this.signal.aborted) throw new Error('The task was cancelled')
       const answers = this.#records.outcomeOf(fresh).answers ?? {}
-      const given = Object.keys(questions).map((key) => [key, answers[key]] as const)
+      const given = Object.keys(questions).map((key) => [key, own(answers, key)] as const)
       if (given.every(([, answer]) => answer !== undefined)) return Object.fromEntries(given)
       await this.#somethingNew()
     }

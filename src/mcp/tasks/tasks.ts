@@ -87,7 +87,7 @@ export class McpTasks {
           throw new McpFailure('invalid_params', `Cannot use the answer to ${quoted(key)}: ${problem}`)
         }),
       )
-      const rest = Object.fromEntries(questions.filter(([key]) => !(key in answered)))
+      const rest = Object.fromEntries(questions.filter(([key]) => !Object.hasOwn(answered, key)))
       return {
         status: Object.keys(rest).length === 0 ? 'working' : 'input_required',
         outcome: { ...outcome, inputRequests: rest, answers: { ...outcome.answers, ...answered } },

@@ -162,24 +162,26 @@ export function sentenceOf(entry: AuditLogEntry, { didActs, toActs, activity }: 
 
 /** Reasons of the audit log that pages explain. It stores reasons in English. */
 function reasonOf({ reason }: AuditLogEntry, { activityReasons: words }: Messages): string {
-  const known: Readonly<Record<string, string>> = {
-    'the path is its own': words.ownPath,
-    'the path names this peer': words.ownPath,
-    'open to everybody': words.public,
-    'an operator of the service': words.operates,
-    [entryReasons.subscription]: words.subscription,
-    [entryReasons.owner]: words.owns,
-    'sent to sign in': words.askedToSignIn,
-    'the relationship is not approved': words.notApproved,
-    'the owner approved it': words.approvedByYou,
-    'the owner denied it': words.deniedByYou,
-    [heldBecause.waiting]: words.needsApproval,
-    [heldBecause.denied]: words.deniedByYou,
-  }
+  const known: ReadonlyMap<string, string> = new Map(
+    Object.entries({
+      'the path is its own': words.ownPath,
+      'the path names this peer': words.ownPath,
+      'open to everybody': words.public,
+      'an operator of the service': words.operates,
+      [entryReasons.subscription]: words.subscription,
+      [entryReasons.owner]: words.owns,
+      'sent to sign in': words.askedToSignIn,
+      'the relationship is not approved': words.notApproved,
+      'the owner approved it': words.approvedByYou,
+      'the owner denied it': words.deniedByYou,
+      [heldBecause.waiting]: words.needsApproval,
+      [heldBecause.denied]: words.deniedByYou,
+    }),
+  )
   const [, pattern, level] = /^\w+\.\w+ \("(.*)"\) of (\S+) allows it$/.exec(reason) ?? []
   if (pattern !== undefined && level !== undefined) return words.allowedBy(level, pattern)
   // The row already names the caller and the action.
-  return known[reason] ?? reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, '')
+  return known.get(reason) ?? reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, '')
 }
 
 type Act = keyof Messages['didActs']
@@ -189,16 +191,16 @@ interface NamedAct {
   readonly name: string
 }
 
-const mcpActs: Readonly<Record<string, Act>> = {
-  'tools/call': 'callTool',
-  'prompts/get': 'usePrompt',
-  'resources/read': 'viewResource',
-}
+const mcpActs: ReadonlyMap<string, Act> = new Map([
+  ['tools/call', 'callTool'],
+  ['prompts/get', 'usePrompt'],
+  ['resources/read', 'viewResource'],
+])
 
 /** Finds the act of a request to an actor. */
 function actOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path' | 'through'>): NamedAct {
   if (through === 'mcp') {
-    const act = mcpActs[method]
+    const act = mcpActs.get(method)
     return act === undefined ? { act: 'mcpRequest', name: method } : { act, name: path.replace(/^\//, '') }
   }
   const [first = '', ...rest] = segmentsOf(path)

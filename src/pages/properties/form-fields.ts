@@ -13,6 +13,7 @@ import {
   known,
   members,
   object,
+  own,
   stringText,
   stringValue,
 } from '../../json/json.ts'
@@ -235,7 +236,7 @@ function timeText(text: string | null): string | null {
 
 /** Browsers send line breaks as CRLF, and no unchecked box. */
 function sentText(leaf: Leaf, name: string, sent: SentFields): string {
-  const text = (sent[name] ?? '').replaceAll('\r\n', '\n')
+  const text = (own(sent, name) ?? '').replaceAll('\r\n', '\n')
   return isCheckbox(leaf) ? String(text === 'true') : text
 }
 

@@ -1,4 +1,5 @@
 /** `/<actor>/www/approvals/<id>`: one call that needs the owner's approval, which the owner allows once or refuses. */
+import { own } from '../../json/json.ts'
 import { html } from 'hono/html'
 import type { ApprovalRow, ApprovalValues } from './values.ts'
 import type { Messages } from '../languages/language.ts'
@@ -80,7 +81,7 @@ function argumentsTable(
 }
 
 function titleOf(titles: Readonly<Record<string, string>>, name: string): Html {
-  const title = Object.hasOwn(titles, name) ? titles[name] : undefined
+  const title = Object.hasOwn(titles, name) ? own(titles, name) : undefined
   return title === undefined ? html`<span class="key">${name}</span>` : html`${title} <span class="key">${name}</span>`
 }
 
