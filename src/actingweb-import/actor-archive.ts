@@ -16,7 +16,7 @@ export interface ArchivePlan {
   /** The name that the application gives companions of a type. */
   readonly companions: ReadonlyMap<string, string>
   /** Whether another actor of the source signs in with this creator. */
-  readonly isCreatorTaken: (actor: SourceActor) => boolean
+  readonly otherSignIn: (actor: SourceActor) => string | null
   /** Unix milliseconds. */
   readonly now: number
 }
@@ -137,8 +137,9 @@ class ActorRecords {
   #account(): JsonText[] {
     const found = accountOf(this.#actor.creator, this.#attributes)
     if (found === null) return []
-    if (this.#plan.isCreatorTaken(this.#actor)) {
-      this.#skip('its creator signs in to an older actor, so this one keeps its passphrase alone')
+    const other = this.#plan.otherSignIn(this.#actor)
+    if (other !== null) {
+      this.#skip(`its creator signs in to the actor ${quoted(other)}, so this one keeps its passphrase alone`)
       return []
     }
     const { identifier, verified, subject, fields } = found

@@ -1,6 +1,7 @@
 /** Takes over the actors of a database of the Python library, each one whole or not at all. */
 import { readRecords, RecordReader } from '../archive/archive-reader.ts'
 import { checkArchive } from '../archive/check-archive.ts'
+import { count } from '../archive/merge-report.ts'
 import { isComplete, progressOf, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
 import { lockActor } from '../actor/actor-store.ts'
 import { ensureSystemActor } from '../actor/system-actor.ts'
@@ -9,6 +10,7 @@ import { findClient, insertClient } from '../authorization-server/client-store.t
 import { quoted, ServiceError } from '../errors.ts'
 import { archiveOf, type ArchivePlan, nothingLeft, refusalOf } from './actor-archive.ts'
 import { appsOf, completeActor, type CompleteDeps, type Completion } from './complete-actor.ts'
+import { decideCreators, type SharedCreator } from './shared-creators.ts'
 import { clientBucket, clientOf, sessionBucket, sessionOf, sharedOwner, type SourceSession } from './source-apps.ts'
 import type { SourceDatabase, SourceActor } from './source.ts'
 
@@ -18,6 +20,8 @@ export interface ImportDeps
   readonly source: SourceDatabase
   /** The name that the application gives companions of a type. */
   readonly companions: ReadonlyMap<string, string>
+  /** The actor that gets the sign-in of a creator with several actors, by the creator in lower case. */
+  readonly signIns: ReadonlyMap<string, string>
   /** True: nothing is written. */
   readonly isDryRun: boolean
   /** Actors that come in at the same time. */
@@ -43,6 +47,8 @@ export interface ImportReport {
   readonly counts: Readonly<Record<string, number>>
   /** Relationships by their trust type. */
   readonly trustTypes: Readonly<Record<string, number>>
+  /** Creators with several actors, of which one gets the sign-in. Undecided ones come first. */
+  readonly sharedCreators: readonly SharedCreator[]
   /** How many things stay behind or failed. */
   readonly problems: number
   /** The first of them. */
@@ -70,16 +76,20 @@ class ActorImport {
   /** Actors that another import took over from this one. */
   readonly #lost: { readonly actor: SourceActor; readonly reason: string }[] = []
   #plan: ArchivePlan | null = null
+  #sharedCreators: readonly SharedCreator[] = []
 
   constructor(deps: ImportDeps) {
     this.#deps = deps
   }
 
   async run(): Promise<ImportReport> {
-    const { source, companions, now, progress } = this.#deps
-    const oldest = await source.oldestOfSharedCreators()
-    const isCreatorTaken = ({ id, creator }: SourceActor): boolean => (oldest.get(creator.toLowerCase()) ?? id) !== id
-    this.#plan = { companions, isCreatorTaken, now: now() }
+    const { source, companions, signIns, now, progress } = this.#deps
+    const sharedCreators = decideCreators(await source.rivalActors(), signIns)
+    this.#sharedCreators = sharedCreators
+    const signInOf = new Map(
+      sharedCreators.flatMap(({ actors }) => actors.map(({ id }) => [id, actors[0]?.id ?? id] as const)),
+    )
+    this.#plan = { companions, otherSignIn: ({ id }) => otherThan(id, signInOf.get(id)), now: now() }
     await this.#sharedClients()
     for (const { id, rows } of await source.repeatedActors())
       this.#report(id, `the database has ${rows} rows of this actor, and the oldest one counts`)
@@ -101,13 +111,10 @@ class ActorImport {
       failed: this.#failed,
       counts: this.#counts,
       trustTypes: this.#trustTypes,
+      sharedCreators: this.#sharedCreators,
       problems: this.#problems,
       first: this.#first,
     }
-  }
-
-  #count(counts: Record<string, number>, name: string, more = 1): void {
-    if (more > 0) counts[name] = (counts[name] ?? 0) + more
   }
 
   #report(actor: string, problem: string): void {
@@ -127,7 +134,7 @@ class ActorImport {
           this.#report(sharedOwner, `the client ${attribute.name} cannot be read`)
           continue
         }
-        this.#count(this.#counts, 'client')
+        count(this.#counts, 'client')
         if (isDryRun) continue
         await store.write(async (tx) => {
           // Another import may store the client at the same time.
@@ -199,8 +206,8 @@ class ActorImport {
 
   /** Actors come in side by side, so without this rule the faster of two actors would get their creator. */
   #creatorProblem(actor: SourceActor): string | null {
-    if (!this.#deps.uniqueCreator || this.#plan?.isCreatorTaken(actor) !== true) return null
-    return `an older actor of the database has the creator ${quoted(actor.creator)}`
+    const other = this.#deps.uniqueCreator ? (this.#plan?.otherSignIn(actor) ?? null) : null
+    return other === null ? null : `the actor ${quoted(other)} gets the creator ${quoted(actor.creator)}`
   }
 
   #isHere({ id }: SourceActor): Promise<boolean> {
@@ -223,18 +230,18 @@ class ActorImport {
     const counts = isDryRun ? await countRecords(archive) : await this.#restore(archive, completion)
     this.#imported += 1
     const { clients, grants, orphans } = appsOf(completion, now())
-    for (const [kind, number] of Object.entries(counts)) this.#count(this.#counts, kind, number)
-    this.#count(this.#counts, 'client', clients.length)
-    this.#count(this.#counts, 'app', left.programs.length)
-    this.#count(this.#counts, 'rights', left.programRights.length)
-    this.#count(
+    for (const [kind, number] of Object.entries(counts)) count(this.#counts, kind, number)
+    count(this.#counts, 'client', clients.length)
+    count(this.#counts, 'app', left.programs.length)
+    count(this.#counts, 'rights', left.programRights.length)
+    count(
       this.#counts,
       'token',
       grants.reduce((sum, { tokens }) => sum + tokens.length, 0),
     )
-    this.#count(this.#counts, 'session', sessions.length)
-    this.#count(this.#counts, 'diff', left.diffs.length)
-    for (const trustType of left.trustTypes) this.#count(this.#trustTypes, trustType)
+    count(this.#counts, 'session', sessions.length)
+    count(this.#counts, 'diff', left.diffs.length)
+    for (const trustType of left.trustTypes) count(this.#trustTypes, trustType)
     for (const problem of left.problems) this.#report(actor.id, problem)
     if (orphans > 0) this.#report(actor.id, `tokens of ${orphans} grants: the client has no relationship`)
   }
@@ -257,6 +264,10 @@ class ActorImport {
   }
 }
 
+function otherThan(id: string, other: string | undefined): string | null {
+  return other === undefined || other === id ? null : other
+}
+
 function* each<T>(all: readonly T[]): Generator<T, void> {
   yield* all
 }
@@ -266,7 +277,7 @@ async function countRecords(archive: AsyncIterable<Uint8Array>): Promise<Readonl
   const counts: Record<string, number> = {}
   async function* counted(): ReturnType<typeof readRecords> {
     for await (const record of readRecords(archive)) {
-      counts[record.kind] = (counts[record.kind] ?? 0) + 1
+      count(counts, record.kind)
       yield record
     }
   }

@@ -1,4 +1,5 @@
 /** Reads a PostgreSQL database of the Python library ActingWeb 3.x. Its sessions are read-only. */
+import type { RivalActor } from './shared-creators.ts'
 import pg from 'pg'
 import { StoreStartError } from '../store/start-error.ts'
 
@@ -132,13 +133,35 @@ export class SourceDatabase {
     )
   }
 
-  /** The oldest actor of each creator that has several. */
-  async oldestOfSharedCreators(): Promise<ReadonlyMap<string, string>> {
-    const rows = await this.#rows<{ creator: string; oldest: string }>(
-      `SELECT lower(creator) AS creator, (array_agg(id ORDER BY created_at NULLS LAST, id))[1] AS oldest FROM ${this.#in}actors
-       GROUP BY lower(creator) HAVING COUNT(*) > 1`,
+  /** The actors of each creator that has several. */
+  async rivalActors(): Promise<readonly RivalActor[]> {
+    const rows = await this.#rows<{
+      id: string
+      creator: string
+      created: string | null
+      signed: boolean
+      unverified: boolean
+    }>(
+      `SELECT a.id, a.creator, ${milliseconds('a.created_at')} AS created,
+         EXISTS (SELECT 1 FROM ${this.#in}attributes AS s WHERE s.id = a.id AND s.bucket = '_internal'
+           AND s.name IN ('auth_method', 'oauth_provider', 'oauth_token')
+           AND CAST(s.data AS text) !~ '^(null$|""$|[{\\[])') AS signed,
+         EXISTS (SELECT 1 FROM ${this.#in}attributes AS s WHERE s.id = a.id AND s.bucket = '_internal'
+           AND s.name = 'email_verified' AND CAST(s.data AS text) IN ('"false"', 'false')) AS unverified
+       FROM ${this.#in}actors AS a
+       WHERE lower(a.creator) IN (
+         SELECT lower(creator) FROM ${this.#in}actors GROUP BY lower(creator) HAVING COUNT(DISTINCT id) > 1)
+       ORDER BY a.id COLLATE "C", a.created_at NULLS LAST`,
     )
-    return new Map(rows.map(({ creator, oldest }) => [creator, oldest]))
+    // The oldest one of several rows of an actor counts.
+    return [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].map(
+      ({ id, creator, created, signed, unverified }) => ({
+        id,
+        creator,
+        createdAt: created === null ? 0 : Number(created),
+        account: !signed ? 'none' : unverified ? 'unverified' : 'verified',
+      }),
+    )
   }
 
   /** Yields the properties of an actor that are not rows of lists, page by page. */

@@ -1,5 +1,5 @@
 /** `troupe import-actingweb`: takes over a PostgreSQL database of the Python library ActingWeb 3.x. */
-import { importActors, type ImportReport } from '../actingweb-import/import-actors.ts'
+import { importActors, type ImportDeps, type ImportReport } from '../actingweb-import/import-actors.ts'
 import { SourceDatabase } from '../actingweb-import/source.ts'
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
@@ -23,6 +23,7 @@ export async function importActingweb(args: readonly string[]): Promise<number> 
     database: 'string',
     schema: 'string',
     companions: 'string',
+    'sign-in': 'string',
     'dry-run': 'boolean',
     json: 'boolean',
   })
@@ -31,9 +32,9 @@ export async function importActingweb(args: readonly string[]): Promise<number> 
     throw new UsageError(
       'Cannot run troupe import-actingweb: expected --database with the URL of a PostgreSQL database.',
     )
-  const companions = companionsOf(options.companions)
+  const choices = { companions: companionsOf(options.companions), signIns: signInsOf(options['sign-in']) }
   const started = performance.now()
-  const report = await withSource(url, schema, (source) => run(source, companions, isDryRun))
+  const report = await withSource(url, schema, (source) => run(source, choices, isDryRun))
   const seconds = (performance.now() - started) / 1000
   if (json === true) printJson({ ...report, dry_run: isDryRun, seconds: Math.round(seconds * 10) / 10 })
   else printReport(report, isDryRun, seconds)
@@ -51,6 +52,21 @@ function companionsOf(text: string | undefined): ReadonlyMap<string, string> {
           `Cannot read --companions: ${printable(pair)} is not a name and a type, as in myself=urn:actingweb:example.com:notes.`,
         )
       return [type, name]
+    }),
+  )
+}
+
+/** Reads `creator=actor,creator=actor`. @returns the actors by their creators in lower case. */
+function signInsOf(text: string | undefined): ReadonlyMap<string, string> {
+  if (text === undefined) return new Map()
+  return new Map(
+    text.split(',').map((pair) => {
+      const [, creator, actor] = /^(.+)=([^=]+)$/.exec(pair.trim()) ?? []
+      if (creator === undefined || actor === undefined)
+        throw new UsageError(
+          `Cannot read --sign-in: ${printable(pair)} is not a creator and an actor, as in ada@example.com=0123abcd.`,
+        )
+      return [creator.toLowerCase(), actor]
     }),
   )
 }
@@ -77,7 +93,7 @@ async function openTarget({ database: url, databaseSchema: schema }: Config, isD
 /** Unlike other commands, it may create the database: this is how a service begins. */
 async function run(
   source: SourceDatabase,
-  companions: ReadonlyMap<string, string>,
+  choices: Pick<ImportDeps, 'companions' | 'signIns'>,
   isDryRun: boolean,
 ): Promise<ImportReport> {
   const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
@@ -90,7 +106,7 @@ async function run(
       importActors({
         ...deps,
         source,
-        companions,
+        ...choices,
         isDryRun,
         lanes,
         tokens,
@@ -105,6 +121,7 @@ async function run(
 
 function printReport(report: ImportReport, isDryRun: boolean, seconds: number): void {
   const { actors, imported, existing, failed, problems, first } = report
+  printSharedCreators(report, isDryRun)
   const rate = isDryRun ? '' : ` in ${seconds.toFixed(1)} s`
   print(`${counted(actors, 'actor')} found, ${imported} ${isDryRun ? 'can be imported' : `imported${rate}`}.`)
   print(`${isDryRun ? 'To import' : 'Imported'}: ${counts(report.counts)}.`)
@@ -117,4 +134,33 @@ function printReport(report: ImportReport, isDryRun: boolean, seconds: number): 
     `${counted(problems, 'thing')} ${problems === 1 ? 'stays' : 'stay'} behind${problems > first.length ? `; the first ${first.length}` : ''}:`,
   )
   for (const { actor, problem } of first) print(`  ${printable(actor)}: ${printable(problem)}`)
+}
+
+const mostCreators = 100
+const reasons = {
+  choice: 'as you chose',
+  account: 'the only one with such an account',
+  age: 'the oldest one, which is a guess',
+} as const
+const accounts = {
+  verified: 'with an account',
+  unverified: 'with an account that is not verified',
+  none: 'without an account',
+}
+
+/** Comes first, because a wrong choice locks an owner out. */
+function printSharedCreators({ sharedCreators }: ImportReport, isDryRun: boolean): void {
+  if (sharedCreators.length === 0) return
+  const guesses = sharedCreators.filter(({ decidedBy }) => decidedBy === 'age').length
+  print(
+    `${counted(sharedCreators.length, 'creator')} ${sharedCreators.length === 1 ? 'has' : 'have'} several actors, and the sign-in leads to one of them. ${guesses === 0 ? 'None' : guesses} of these ${sharedCreators.length === 1 ? 'choices is a guess' : 'choices are guesses'}.`,
+  )
+  for (const { creator, actors, decidedBy } of sharedCreators.slice(0, mostCreators)) {
+    const [first, ...others] = actors.map(({ id, account }) => `${printable(id)} (${accounts[account]})`)
+    print(`  ${printable(creator)}: ${first}, ${reasons[decidedBy]}. Not ${others.join(', ')}.`)
+  }
+  if (guesses > 0 || isDryRun)
+    print(
+      '  To choose otherwise, begin the import with --sign-in <creator>=<actor>,… before it runs without --dry-run.',
+    )
 }

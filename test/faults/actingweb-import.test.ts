@@ -114,7 +114,7 @@ forEachStore((_dialect, open, database) => {
       }
       const { now } = store
       const tokens = new Tokens({ store, log: createLog('silent'), now, maxSessionDays: 90 })
-      const work = { source, companions: new Map<string, string>(), isDryRun: false, lanes: 1, tokens, now }
+      const work = { source, companions: new Map<string, string>(), signIns: new Map<string, string>(), isDryRun: false, lanes: 1, tokens, now }
       const config = resolveConfig({}, { ...env, TROUPE_MODE: 'development' })
       const report = await withRestoring(store, config, (deps) => importActors({ ...deps, ...work }))
       await source.close()

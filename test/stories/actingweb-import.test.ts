@@ -517,7 +517,7 @@ forEachService((start) => {
 
     const problems = [
       { actor: 'an actor/with a bad id', problem: 'the service cannot serve an actor with this id' },
-      { actor: 'bob', problem: 'its creator signs in to an older actor, so this one keeps its passphrase alone' },
+      { actor: 'bob', problem: 'its creator signs in to the actor "twin", so this one keeps its passphrase alone' },
       { actor: 'cyd', problem: 'the property "a/b": the service cannot store a property with this name' },
       { actor: 'cyd', problem: 'the property "short": a list has the same name' },
       { actor: 'cyd', problem: 'the metadata of the list "damaged" cannot be read' },
@@ -572,12 +572,47 @@ forEachService((start) => {
       assert.notEqual(await parts.actors.find('cyd'), null)
     })
 
+    it('gives the sign-in to an actor with an account before an older one, and reports this first (R-IMP-06, SEC-12)', async () => {
+      const other = await ActingWebDatabase.create()
+      try {
+        await other.actor('squatter', { creator: 'Eve@Example.com', created_at: '2020-01-01 00:00:00' })
+        await other.actor('real', { creator: 'eve@example.com', created_at: '2025-01-01 00:00:00' })
+        await other.attribute('real', '_internal', 'auth_method', 'google_oauth2')
+        const service = await start()
+        const dry = await takeOver(service, other, { isDryRun: true })
+        const report = await takeOver(service, other)
+        for (const { sharedCreators } of [dry, report])
+          assert.deepEqual(
+            sharedCreators.map(({ actors, decidedBy }) => [
+              ...actors.map(({ id, account }) => `${id} ${account}`),
+              decidedBy,
+            ]),
+            [['real verified', 'squatter none', 'account']],
+          )
+        assert.deepEqual([report.failed, report.counts['account']], [0, 1])
+        const { store } = await service.app.running()
+        const rows = await store.read((q) => q.all<{ actor_id: string }>('SELECT actor_id FROM account'))
+        assert.deepEqual(
+          rows.map((row) => row.actor_id),
+          ['real'],
+        )
+        const chosen = await start()
+        const choice = await takeOver(chosen, other, { signIns: new Map([['eve@example.com', 'squatter']]) })
+        assert.deepEqual([choice.counts['account'], choice.sharedCreators[0]?.decidedBy], [undefined, 'choice'])
+        await assert.rejects(takeOver(chosen, other, { signIns: new Map([['eve@example.com', 'none']]) }), {
+          code: 'bad_request',
+        })
+      } finally {
+        await other.remove()
+      }
+    })
+
     it('imports the older of two actors of a creator where creators are unique', async () => {
       const service = await start({ uniqueCreator: true })
       const report = await takeOver(service, old, { uniqueCreator: true })
       assert.deepEqual(
         report.first.filter(({ actor }) => ['bob', 'twin'].includes(actor)),
-        [{ actor: 'bob', problem: 'an older actor of the database has the creator "bob@example.com"' }],
+        [{ actor: 'bob', problem: 'the actor "twin" gets the creator "bob@example.com"' }],
       )
       const { parts } = await service.app.running()
       assert.equal(await parts.actors.find('bob'), null)

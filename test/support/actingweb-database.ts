@@ -135,7 +135,7 @@ export class ActingWebDatabase {
   }
 }
 
-export interface TakeOver extends Partial<Pick<ImportDeps, 'companions' | 'isDryRun' | 'uniqueCreator'>> {
+export interface TakeOver extends Partial<Pick<ImportDeps, 'companions' | 'signIns' | 'isDryRun' | 'uniqueCreator'>> {
   readonly wrapStore?: (store: Store) => Store
 }
 
@@ -156,6 +156,7 @@ export async function takeOver(
       tokens: parts.tokens,
       uniqueCreator: false,
       companions: new Map(),
+      signIns: new Map(),
       isDryRun: false,
       lanes: 2,
       now: store.now,
