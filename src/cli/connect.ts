@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { release } from '../release.ts'
 import { printable, printJson, printText } from './output.ts'
+import { isPrivateWay } from './private-way.ts'
 import { UsageError } from './usage-error.ts'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -19,9 +20,16 @@ export async function connectCommandLine(args: readonly string[]): Promise<numbe
     throw new UsageError(
       'Cannot connect: expected the URL of a service, as in troupe connect https://notes.example.com',
     )
+  requirePrivateWay(url)
   const issuer = `${url.origin}${url.pathname.replace(/\/$/, '')}`
   const metadata = await ask(`${url.origin}/.well-known/oauth-authorization-server${url.pathname.replace(/\/$/, '')}`)
-  const at = (name: string): string => textIn(metadata, name, `${issuer} offers no connection of devices`)
+  const at = (name: string): string => {
+    const endpoint = textIn(metadata, name, `${issuer} offers no connection of devices`)
+    if (metadata['issuer'] !== issuer)
+      throw new UsageError(`Cannot connect: ${issuer} names another service as its own.`)
+    requirePrivateWay(URL.parse(endpoint))
+    return endpoint
+  }
   const client = await ask(at('registration_endpoint'), {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -38,6 +46,14 @@ export async function connectCommandLine(args: readonly string[]): Promise<numbe
   const tokens = await pollUntilDecided(at('token_endpoint'), clientId, codes)
   printJson({ service: issuer, token_endpoint: at('token_endpoint'), client_id: clientId, ...tokens })
   return 0
+}
+
+/** @throws UsageError for an address at which others could read the tokens. */
+function requirePrivateWay(url: URL | null): void {
+  if (url === null || !isPrivateWay(url))
+    throw new UsageError(
+      `Cannot connect: ${printable(url?.origin ?? 'an address of the service')} is plain HTTP, where others can read the tokens. Use the https URL.`,
+    )
 }
 
 async function show(codes: Json): Promise<void> {

@@ -52,8 +52,11 @@ async function checkFromOutside(
   { actor, json }: { readonly actor?: string; readonly json?: boolean },
 ): Promise<number> {
   const { checkDeployment } = await import('./deployment/check-deployment.ts')
-  const login = processEnvironment()['DOCTOR_LOGIN']
-  return checkDeployment({ address, actorId: actor, login, isJson: json === true })
+  const env = processEnvironment()
+  // Only the sign-in needs the keys. A stranger who checks a service has no settings.
+  const keyRing =
+    actor === undefined || env['TROUPE_SECRET_KEYS'] === undefined ? null : await keyRingOf(resolveConfig({}, env))
+  return checkDeployment({ address, actorId: actor, login: env['DOCTOR_LOGIN'], keyRing, isJson: json === true })
 }
 
 /** Asks the public address of the running service. @throws ConfigError when it does not lead to a service with these keys. */

@@ -103,12 +103,14 @@ Shows a code and a QR code. Open the page in a browser, sign in, and allow the c
 tokens are printed as JSON to standard output, and nothing is stored. Everything else goes to standard error.
 Disconnect it under Connected apps on your pages.
 `,
-  'import-actingweb': `troupe import-actingweb --database <url> [--schema <name>] [--companions <name>=<type>,…] [--dry-run] [--json]
+  'import-actingweb': `troupe import-actingweb --database <url> [--schema <name>] [--companions <name>=<type>,…]
+                         [--sign-in <creator>=<actor>,…] [--dry-run] [--json]
 
 Takes over the actors of a PostgreSQL database of the Python library ActingWeb 3.x, with their ids, passphrases, relationships
 and tokens, into the database of DATABASE_URL. Stop the Python service first. Its database is only read.
 --schema names the schema of the tables, public by default. --companions names the types of the actors that actors created at
-other services, as the application declares them. With --dry-run, it reads everything, reports, and writes nothing.
+other services, as the application declares them. Of several actors with one creator, the one with an account gets the
+sign-in, then the oldest one. --sign-in chooses another one. With --dry-run, it reads everything, reports, and writes nothing.
 An interrupted run continues with the next one. The exit code is 1 when actors cannot come in.
 
 ${settings}`,

@@ -40,9 +40,9 @@ export async function addressProblem(
   const proof = status === 200 ? proofIn(body) : null
   if (proof === null)
     return `Another service answers at ${baseUrl}: ${path} returned ${status} instead of the state of this service. Correct BASE_URL, or the path that the proxy passes on.`
-  return provesIdentity(keyRing, challenge, proof)
+  return provesIdentity(keyRing, { challenge, baseUrl }, proof)
     ? null
-    : `Another Troupe service answers at ${baseUrl}: it has other keys. Correct BASE_URL, or run this command with its TROUPE_SECRET_KEYS.`
+    : `Another Troupe service answers at ${baseUrl}: it has other keys, or another BASE_URL. Correct BASE_URL, or run this command with its TROUPE_SECRET_KEYS.`
 }
 
 /** The proof in the answer of a Troupe service; null in every other answer. */

@@ -275,7 +275,7 @@ describe('a deployment, seen from outside', () => {
     [{ address: 'https://notes.example.com', actorId: 'a/b', login: 'ada:x' }, /--actor needs the id/],
   ] as const) {
     it(`refuses ${JSON.stringify(check)}`, async () => {
-      const given = { actorId: undefined, login: undefined, isJson: false, ...check }
+      const given = { actorId: undefined, login: undefined, keyRing: null, isJson: false, ...check }
       await assert.rejects(checkDeployment(given), { name: 'UsageError', message })
     })
   }

@@ -61,7 +61,7 @@ function declare(app: App): void {
 }
 
 describe('numbers beyond the range of a double', () => {
-  it('are refused when JSON is read, in any nesting, and the largest finite ones are kept (HTTP-17)', () => {
+  it('are refused when JSON is read, in any nesting, and the largest finite ones are kept (HTTP-15)', () => {
     const random = seeded(26)
     for (let round = 0; round < 400; round++) {
       const number = random.pick(tooLarge)
@@ -76,19 +76,19 @@ describe('numbers beyond the range of a double', () => {
     }
   })
 
-  it('leave a string that is not JSON, and only begins as such a number, to its reader (HTTP-17)', () => {
+  it('leave a string that is not JSON, and only begins as such a number, to its reader (HTTP-15)', () => {
     for (const text of ['17e354d05a4c18d8', '1e400 apples', '-1e999x', '[1e400', '{"a":1e999,}', '1e400 2'])
       assert.throws(() => normalize(text), { code: 'invalid_json' }, text)
   })
 
-  it('are read as the largest double where an older version stored them (HTTP-17)', () => {
+  it('are read as the largest double where an older version stored them (HTTP-15)', () => {
     for (const number of tooLarge) {
       const most = number.startsWith('-') ? -Number.MAX_VALUE : Number.MAX_VALUE
       assert.deepEqual(toPlain(known(`{"a":[${number}],"b":"1e400"}`)), { a: [most], b: '1e400' })
     }
   })
 
-  it('are refused in a body that a framework has parsed (HTTP-17)', () => {
+  it('are refused in a body that a framework has parsed (HTTP-15)', () => {
     const message = (body: unknown): Parameters<typeof bodyOfFramework>[0] =>
       ({ body, headers: { 'content-type': 'application/json', 'content-length': '9' } }) as Parameters<
         typeof bodyOfFramework
@@ -112,7 +112,7 @@ forEachService((start) => {
   const stored = async (actor: TestActor): Promise<string> => (await actor.request('GET', '/properties')).text()
 
   describe('a number beyond the range of a double', () => {
-    it('is refused by every request that stores or passes on JSON, and changes nothing (HTTP-17)', async () => {
+    it('is refused by every request that stores or passes on JSON, and changes nothing (HTTP-15)', async () => {
       const { service, actor } = await world()
       const random = seeded(400)
       for (const number of tooLarge) {
@@ -141,7 +141,7 @@ forEachService((start) => {
       assert.equal(await stored(actor), before)
     })
 
-    it('is refused in forms of the pages, which name the field (HTTP-17)', async () => {
+    it('is refused in forms of the pages, which name the field (HTTP-15)', async () => {
       const { service, actor } = await world()
       const browser = await OwnersBrowser.open(service, actor)
       for (const number of tooLarge) {
@@ -155,7 +155,7 @@ forEachService((start) => {
       assert.equal(await stored(actor), before)
     })
 
-    it('is refused in arguments of AI clients (HTTP-17)', async () => {
+    it('is refused in arguments of AI clients (HTTP-15)', async () => {
       const { service, actor } = await world()
       const client = await authorizeClient(service, actor)
       for (const number of tooLarge) {
@@ -173,7 +173,7 @@ forEachService((start) => {
       assert.equal(await stored(actor), before)
     })
 
-    it('is refused in callbacks, answers and data of peers, and the copy stays as it was (HTTP-17)', async () => {
+    it('is refused in callbacks, answers and data of peers, and the copy stays as it was (HTTP-15)', async () => {
       const peers = new ScriptedPeers()
       const service = await start({ declare, peerClient: peers })
       const actor = await service.createActor()
@@ -196,7 +196,7 @@ forEachService((start) => {
   })
 
   describe('a number beyond the range of a double that an older version stored', () => {
-    it('is served, exported, copied and read by handlers, and can be replaced (HTTP-17)', async () => {
+    it('is served, exported, copied and read by handlers, and can be replaced (HTTP-15)', async () => {
       const peers = new ScriptedPeers()
       const service = await start({ declare, peerClient: peers })
       const actor = await service.createActor()
@@ -240,7 +240,7 @@ forEachService((start) => {
     const value =
       '{"id":9007199254740993,"price":0.1000000000000000055511151231257827,"n":1.0,"more":[12345678901234567890]}'
 
-    it('are kept by update for every number that it returns unchanged, wherever it moves (HTTP-17)', async () => {
+    it('are kept by update for every number that it returns unchanged, wherever it moves (HTTP-15)', async () => {
       const { service, actor } = await world()
       const handle = await service.app.actors.get(actor.id)
       assert.ok(handle !== null && handle !== undefined)
@@ -272,7 +272,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties/other')).text(), '9007199254740993')
     })
 
-    it('are rounded where two stored numbers could be meant, and for a number that changed (HTTP-17)', async () => {
+    it('are rounded where two stored numbers could be meant, and for a number that changed (HTTP-15)', async () => {
       const { service, actor } = await world()
       const handle = await service.app.actors.get(actor.id)
       assert.ok(handle !== null && handle !== undefined)

@@ -31,7 +31,7 @@ const parameters = [
 forEachService((start) => {
   describe('a name that every object inherits', () => {
     for (const name of names) {
-      it(`makes no request fail: ${name} in each part of a path, in queries, bodies and forms (HTTP-18)`, async () => {
+      it(`makes no request fail: ${name} in each part of a path, in queries, bodies and forms (HTTP-20)`, async () => {
         const service = await start({ declare: declareAll, logLevel: 'error' })
         const actor = await service.createActor()
         await furnish(actor)
@@ -65,7 +65,7 @@ forEachService((start) => {
       })
     }
 
-    it('makes no request of an AI client fail (HTTP-18)', async () => {
+    it('makes no request of an AI client fail (HTTP-20)', async () => {
       const service = await start({
         logLevel: 'error',
         declare: (app) => {
@@ -106,7 +106,7 @@ forEachService((start) => {
 })
 
 describe('a command', () => {
-  it('refuses the names that every object inherits (HTTP-18)', async () => {
+  it('refuses the names that every object inherits (HTTP-20)', async () => {
     const place = new Workplace()
     try {
       for (const args of [['constructor'], ['__proto__', '--help'], ['actors', 'toString'], ['doctor', 'valueOf']]) {

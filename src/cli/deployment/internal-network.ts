@@ -11,14 +11,22 @@ export interface OwnerLogin {
   readonly authorization: string
 }
 
+/** Why the sign-in of the owner was not sent. */
+export interface Unsent {
+  readonly why: string
+  readonly fix: string
+}
+
 /** Addresses that no service may call on behalf of a stranger. The first is the metadata service of clouds. */
 const forbidden = ['169.254.169.254', '127.0.0.1', '[::1]', '10.0.0.1', 'localhost'] as const
 
-export async function networkFindings(probe: Probe, owner: OwnerLogin | null): Promise<Finding[]> {
+export async function networkFindings(probe: Probe, owner: OwnerLogin | Unsent | null): Promise<Finding[]> {
   const canary = await startCanary()
   try {
     const findings = [await clientDocuments(probe, canary)]
-    if (owner !== null) findings.push(await webhooks(probe, owner), await relationships(probe, owner, canary))
+    if (owner === null) return findings
+    if ('why' in owner) findings.push(...['webhooks', 'trust'].map((check) => problem(check, owner.why, owner.fix)))
+    else findings.push(await webhooks(probe, owner), await relationships(probe, owner, canary))
     return findings
   } finally {
     await canary.close()

@@ -1,4 +1,5 @@
 /** Compares the answers of two services to the same read. */
+import { charactersOf, described, shownName, shownPath } from './redacted.ts'
 
 /** An answer, with what matters to a caller. */
 export interface Answer {
@@ -26,7 +27,7 @@ export interface Compared {
 export function differenceOf(old: Answer, now: Answer, compared: Compared): string | null {
   if (old.status !== now.status) return `status ${old.status} became ${now.status}`
   const [before, after] = [withoutOrigin(old.location, compared), withoutOrigin(now.location, compared)]
-  if (before !== after) return `location ${short(before)} became ${short(after)}`
+  if (before !== after) return `location ${changeOf(shownPath(before), shownPath(after), 'became')}`
   const texts = [withoutOrigin(old.body, compared), withoutOrigin(now.body, compared)] as const
   // An error is for a person to read, unless it has a body for programs at both services.
   if (old.status >= 400 && texts.some((text) => text.trim() === '')) return null
@@ -34,7 +35,7 @@ export function differenceOf(old: Answer, now: Answer, compared: Compared): stri
   const values = texts.map(jsonOf)
   const [one, other] = values
   if (one === undefined || other === undefined || one === null || other === null)
-    return texts[0] === texts[1] ? null : `body ${short(texts[0])} became ${short(texts[1])}`
+    return texts[0] === texts[1] ? null : `body ${changeOf(bodyOf(old, texts[0]), bodyOf(now, texts[1]), 'became')}`
   return valueDifference(one.value, other.value, '', compared.ignored)
 }
 
@@ -63,8 +64,7 @@ function valueDifference(old: unknown, now: unknown, place: string, ignored: Ign
   if (isObject(old) && isObject(now)) return objectDifference(old, now, place, ignored)
   if (Array.isArray(old) && Array.isArray(now)) return arrayDifference(old, now, place, ignored)
   if (Object.is(old, now) || isSameTime(old, now)) return null
-  const [before, after] = [textOf(old), textOf(now)]
-  return `${place === '' ? 'the value' : place} was ${short(before)} and is ${short(after)}`
+  return `${place === '' ? 'the value' : place} was ${changeOf(described(old), described(now), 'and is')}`
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -72,9 +72,10 @@ type Members = Readonly<Record<string, unknown>>
 function objectDifference(old: Members, now: Members, place: string, ignored: Ignored): string | null {
   for (const name of new Set([...Object.keys(old), ...Object.keys(now)])) {
     if (ignored.has(name)) continue
-    const at = place === '' ? name : `${place}.${name}`
-    if (!Object.hasOwn(now, name)) return `${at} is missing; it was ${short(textOf(old[name]))}`
-    if (!Object.hasOwn(old, name)) return `${at} is new: ${short(textOf(now[name]))}`
+    const shown = shownName(name)
+    const at = place === '' ? shown : `${place}.${shown}`
+    if (!Object.hasOwn(now, name)) return `${at} is missing; it was ${described(old[name])}`
+    if (!Object.hasOwn(old, name)) return `${at} is new: ${described(now[name])}`
     const found = valueDifference(old[name], now[name], at, ignored)
     if (found !== null) return found
   }
@@ -118,8 +119,11 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
 }
 
-const longest = 80
+function bodyOf({ type }: Answer, text: string): string {
+  return `of ${charactersOf(text.length)}${type === '' ? '' : `, ${type}`}`
+}
 
-function short(text: string): string {
-  return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`
+/** Two different values may look the same without their content. */
+function changeOf(before: string, after: string, verb: string): string {
+  return `${before} ${verb} ${before === after ? 'another one' : after}`
 }

@@ -1,5 +1,6 @@
 /** Counts what a shadow run found, by route. */
 import { counted, print, printable } from '../output.ts'
+import { shownPath } from './redacted.ts'
 
 export interface ShadowDifference {
   readonly path: string
@@ -58,7 +59,7 @@ export class ShadowReport {
       return
     }
     found.different += 1
-    if (found.first.length < mostShown) found.first.push({ path, difference })
+    if (found.first.length < mostShown) found.first.push({ path: shownPath(path), difference })
   }
 
   get routes(): RouteReport[] {

@@ -1,6 +1,7 @@
 /** `troupe shadow`: repeats reads at two services and reports the differences of their answers, by route. */
 import { commandArgs } from '../command-args.ts'
 import { printError, printJson } from '../output.ts'
+import { isPrivateWay } from '../private-way.ts'
 import { stopSignal } from '../stop-signal.ts'
 import { UsageError } from '../usage-error.ts'
 import { type Answer, type Compared, differenceOf, mediaTypeOf } from './compare-answers.ts'
@@ -42,6 +43,10 @@ function originOf(option: string, text: string | undefined): URL {
   const url = text === undefined ? null : URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '')
     throw new UsageError(`Cannot run troupe shadow: expected ${option} with the URL of a service, without a path.`)
+  if (!isPrivateWay(url))
+    throw new UsageError(
+      `Cannot run troupe shadow: the requests have credentials, and ${option} is plain HTTP. Use the https URL, or run it on the machine of the service.`,
+    )
   return url
 }
 

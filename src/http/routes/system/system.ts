@@ -12,6 +12,7 @@ import { findAsset } from '../../../pages/shared/assets.ts'
 import type { Languages } from '../../../pages/languages/languages.ts'
 import { type HttpResponse, json, jsonText } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { clientScript } from './client-script.ts'
 import type { Health } from './health.ts'
@@ -29,7 +30,7 @@ const liveQuery = {
   ),
 }
 
-export interface SystemRouteDeps {
+export interface SystemRouteDeps extends BaseUrl {
   readonly languages: Pick<Languages, 'ownAssets'>
   readonly health: Health
   readonly metrics: Metrics
@@ -98,8 +99,8 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
   ]
 }
 
-function proof({ keyRing }: SystemRouteDeps, challenge: string | undefined): object {
-  return challenge === undefined ? {} : { proof: identityProof(keyRing, challenge) }
+function proof({ keyRing, baseUrl }: SystemRouteDeps, challenge: string | undefined): object {
+  return challenge === undefined ? {} : { proof: identityProof(keyRing, { challenge, baseUrl }) }
 }
 
 async function ready(deps: SystemRouteDeps): Promise<HttpResponse> {
