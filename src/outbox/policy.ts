@@ -142,6 +142,17 @@ export function backoffMs(attempts: number, random: number, longestMs = longestW
   return Math.round(random * Math.min(longestMs, firstWaitMs * 2 ** Math.min(attempts, 30)))
 }
 
+/** Bounds of the time until a copy in doubt is repaired by a resync. */
+const firstRepairMs = 60_000
+const firstRepairOfStoppedMs = 3_600_000
+const longestRepairMs = 86_400_000
+
+/** Milliseconds until the next resync of a copy in doubt. It doubles with each failed resync, up to a day, and never ends. */
+export function repairDelayMs(failures: number, random: number, isStopped: boolean): number {
+  const first = isStopped ? firstRepairOfStoppedMs : firstRepairMs
+  return Math.round(Math.min(longestRepairMs, first * 2 ** Math.min(failures, 30)) * (0.5 + random / 2))
+}
+
 /** Milliseconds from now, bounded. Null: neither a number of seconds nor an HTTP date. */
 export function parseRetryAfter(value: string | undefined, now: number): number | null {
   const text = value?.trim() ?? ''

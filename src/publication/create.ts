@@ -11,6 +11,7 @@ import type { DeliveryPort } from './delivery-port.ts'
 import type { DiffEntry } from './diff-store.ts'
 import { fullState } from './full-state.ts'
 import { deletePublisherSubscriptions } from './publisher-store.ts'
+import { hurryRepairs } from './queue-store.ts'
 import { Publications } from './publications.ts'
 import { Publisher } from './publisher.ts'
 import { WaitingChanges } from './waiting-changes.ts'
@@ -68,6 +69,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   delivery.connect(deliveries)
   runtime.metrics.backlogFrom(() => deliveries.backlog())
   trust.trustEnding.on(deletePublisherSubscriptions)
+  trust.trustRenewed.on((tx, actorId, peerId) => hurryRepairs(tx, { actorId, peerId }, now()))
   trust.trustApproved.on(async (tx, actor, approved) => {
     if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.notify(tx, approved)
   })
@@ -90,7 +92,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
 }
 
 function createWorker(runtime: Runtime, needs: PublicationNeeds) {
-  const { auditLog, permission, outbox, property, actors, trust } = needs
+  const { auditLog, permission, outbox, property, actors, trust, publisher } = needs
   const { config, live } = runtime
   const maxDiffAgeMs = config.maxDiffAgeDays * dayMs
   return new DeliveryWorker({
@@ -111,6 +113,8 @@ function createWorker(runtime: Runtime, needs: PublicationNeeds) {
       const actor = await actors.find(actorId)
       return actor === null ? null : trust.trusts.settleRenewal(actor, offer)
     },
+    writeResync: ({ actorId, ...subscription }) =>
+      runtime.store.writeActor(actorId, (tx) => publisher.resyncOne(tx, actorId, subscription)),
     fullState: async (actorId, caller, scope) => {
       const actor = await actors.find(actorId)
       return actor === null ? null : fullState(property, { actor, caller }, scope)

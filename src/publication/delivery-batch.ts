@@ -40,6 +40,7 @@ import {
   extendLease,
   putFullState,
   type QueueKey,
+  type Repair,
 } from './queue-store.ts'
 import { mayBeOfAnotherSecret, outcomeWith } from '../outbox/secret-rotation.ts'
 import {
@@ -49,6 +50,7 @@ import {
   judgeCircuit,
   judgeDelivery,
   type DeliveryVerdict,
+  repairDelayMs,
 } from '../outbox/policy.ts'
 
 /** The current content of the scope that the peer may read. Null: none. */
@@ -63,6 +65,8 @@ export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly policy: DeliveryPolicy
   readonly times: PeerTimes
   readonly fullState: FullState
+  /** Writes a resync into the queue. False: the peer may read nothing of its scope. */
+  readonly writeResync: (queue: QueueKey) => Promise<boolean>
   /** Notifies watching pages and clients of an outcome. */
   readonly announce: (queue: QueueKey) => Promise<void>
   readonly now: () => number
@@ -124,6 +128,7 @@ interface Batch extends CallbackSource {
 
 /** Earlier attempts for a diff. */
 type Tried = Pick<QueueState, 'tries' | 'uncertain' | 'failingSince'>
+const noDoubt: Repair = { at: null, failures: 0 }
 const untried: Tried = { tries: 0, uncertain: 0, failingSince: null }
 
 /** The outcome of one call. */
@@ -132,6 +137,8 @@ interface Sent {
   /** The last sequence number that the callback covers. */
   readonly covers: number
   readonly before: Tried
+  /** The callback brings the copy of the peer to the full state. */
+  readonly isWhole: boolean
   readonly verdict: DeliveryVerdict
   /** The peer may or may not have received the callback. */
   readonly isUnclear: boolean
@@ -166,6 +173,7 @@ export class DeliveryBatches {
     if (lease.until - now() < times.leastLeaseMs && !(await this.#extendLease(lease))) return nothing
     const { state, waiting } = start
     const [first] = waiting
+    if (isRepairDue(state, first, now())) return this.#repair(lease, state)
     if (!maySend(state)) return this.#endWithoutAttempt(lease, state, 'idle')
     if (first === undefined) return this.#endWithoutAttempt(lease, state, 'now', { committed: state.sequence })
     const circuit = judgeCircuit(state.circuit, now(), this.#deps.policy)
@@ -176,10 +184,7 @@ export class DeliveryBatches {
     }
     if (circuit === 'probe' && !(await this.#claimProbe(lease, state)))
       return this.#endWithoutAttempt(lease, state, now() + pauseMs)
-    if (first.kind === 'resync' && supports(state.facts, 'subscriptionresync', now()) === false) {
-      return this.#replaceByState(lease, state)
-    }
-    return this.#send(lease, start)
+    return isUnsupported(first, state, now()) ? this.#replaceByState(lease, state) : this.#send(lease, start)
   }
 
   /** Throws when rights cannot be read, so no diff is sent unfiltered. */
@@ -302,6 +307,7 @@ export class DeliveryBatches {
         answeredAt: outcome.kind === 'answered' ? endedAt : null,
       },
       before,
+      isWhole: diff.kind !== 'diff',
       verdict,
       isUnclear: outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500),
       onCircuit,
@@ -315,6 +321,13 @@ export class DeliveryBatches {
     const content = (await fullState(queue.actorId, callerOf(queue, state), state)) ?? withheld
     const isPut = await store.write((tx) => putFullState(tx, queue, state.sequence, content))
     return this.#endWithoutAttempt(lease, state, 'now', isPut ? { committed: state.sequence - 1 } : {})
+  }
+
+  /** Writes the resync that brings the copy of the peer back, and ends the stop of a queue. */
+  async #repair(lease: QueueLease, state: QueueState): Promise<BatchResult> {
+    const isWritten = await this.#deps.writeResync(lease.queue)
+    const repair = isWritten ? state.repair : noDoubt
+    return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now')
   }
 
   #call({ state, url, bearer }: Batch, { body, headers }: OutgoingCallback): Promise<PeerOutcome> {
@@ -353,13 +366,18 @@ export class DeliveryBatches {
   #commit({ queue, until }: QueueLease, state: QueueState, sent: readonly Sent[]): BatchResult {
     const last = sent.at(-1)
     if (last === undefined) return nothing
-    const { circuit, covers, before } = last
+    const { circuit, covers } = last
+    const { now, random } = this.#deps
+    const repair = repairAfter(state.repair, last, now(), random())
+    const isHealthy = circuit.failures === 0 && repair.at === null
     const hasMore = this.#commits.ask({
       queue,
       leasedUntil: until,
       ...progressOf(last, sent.at(-2)?.covers ?? 0),
       ...continuationOf(last),
-      failingSince: circuit.failures === 0 ? null : (before.failingSince ?? this.#deps.now()),
+      repair,
+      isRepaired: state.repair.at !== null && repair.at === null,
+      failingSince: isHealthy ? null : (state.failingSince ?? now()),
       attempts: sent.map(({ attempt }) => attempt),
       circuit: isSame(circuit, state.circuit) ? null : last.onCircuit,
     })
@@ -390,6 +408,7 @@ export class DeliveryBatches {
       uncertain: committed > 0 ? 0 : state.uncertain,
       failingSince: state.failingSince,
       state: state.state === 'stopped' ? 'stopped' : 'live',
+      repair: state.repair,
       next,
       attempts: [],
       circuit: null,
@@ -424,6 +443,31 @@ function memoized(mayRead: MayRead): MayRead {
 
 function maySend({ state, approved, baseuri }: QueueState): boolean {
   return state === 'live' && approved && baseuri !== ''
+}
+
+function isUnsupported({ kind }: QueuedDiff, { facts }: QueueState, now: number): boolean {
+  return kind === 'resync' && supports(facts, 'subscriptionresync', now) === false
+}
+
+/** Whether the copy of the peer is in doubt and its repair is due. Diffs that wait are sent first, unless the queue is stopped. */
+function isRepairDue(
+  { repair, state, approved, baseuri }: QueueState,
+  first: QueuedDiff | undefined,
+  now: number,
+): boolean {
+  const isDue = repair.at !== null && repair.at <= now
+  return isDue && approved && baseuri !== '' && (state === 'stopped' || first === undefined)
+}
+
+/** A callback that failed finally leaves the copy in doubt until the peer has accepted the full state. */
+function repairAfter(before: Repair, { verdict, isWhole }: Sent, now: number, random: number): Repair {
+  const { at, failures } = before
+  if (verdict.kind === 'delivered') return isWhole ? noDoubt : before
+  if (verdict.kind === 'retry') return before
+  const isStopped = verdict.kind === 'stop'
+  // Further diffs that fail do not delay the repair.
+  if (!isWhole && !isStopped && at !== null) return before
+  return { at: now + repairDelayMs(failures, random, isStopped), failures: failures + Number(isWhole || isStopped) }
 }
 
 /**

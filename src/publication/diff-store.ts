@@ -156,7 +156,11 @@ function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffE
   const named = naming(tx.isSharded ? actorId : null, 'actor_id', 2)
   return tx.run(
     `UPDATE publisher_subscription SET sequence = made.sequence,
-       due_at = CASE WHEN state = 'live' THEN COALESCE(due_at, made.due) ELSE due_at END
+       due_at = CASE
+         WHEN state <> 'live' THEN due_at
+         -- Until now, the queue only waited for a repair.
+         WHEN publisher_subscription.sequence <= committed AND leased_until = 0 THEN COALESCE(made.due, due_at)
+         ELSE COALESCE(due_at, made.due) END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
      WHERE actor_id = made.actor AND peer_id = made.peer AND subscription_id = made.subscription${named.sql}`,
     JSON.stringify(rows),
@@ -367,7 +371,7 @@ export async function acknowledgeDiffs(
     `UPDATE publisher_subscription SET committed = CASE WHEN committed < $4 THEN $4 ELSE committed END,
        attempts = CASE WHEN committed < $4 THEN 0 ELSE attempts END,
        uncertain = CASE WHEN committed < $4 THEN 0 ELSE uncertain END,
-       due_at = CASE WHEN sequence <= $4 AND leased_until = 0 THEN NULL ELSE due_at END
+       due_at = CASE WHEN sequence <= $4 AND leased_until = 0 AND repair_at IS NULL THEN NULL ELSE due_at END
      WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
     ...key,
   )

@@ -12,6 +12,7 @@ import { requestOrigin } from '../origin.ts'
 import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Made, type Subscriber } from './diff-store.ts'
 import { projectDiff, type ProjectedDiff } from './project-diff.ts'
 import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
+import type { SubscriptionOf } from './backlog-store.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { isApprovedAt } from '../trust/trust.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
@@ -122,13 +123,25 @@ export class Publisher {
     return true
   }
 
+  /** Writes one resync for a subscription. False: it is suspended, or its peer may read nothing of it. */
+  async resyncOne(tx: Transaction, actorId: string, { peerId, subscriptionId }: SubscriptionOf): Promise<boolean> {
+    const ofPeer = await findSubscribers(tx, actorId, 'properties', { peerId })
+    const suspensions = await findSuspensions(tx, actorId)
+    const subscribers = ofPeer.filter(
+      ({ subscriptionId: id, target, subtarget }) =>
+        id === subscriptionId && !isSuspended(suspensions, target, subtarget),
+    )
+    return this.#resyncSubscribers(tx, actorId, subscribers, '')
+  }
+
+  /** Returns whether a resync was written. */
   async #resyncSubscribers(
     tx: Transaction,
     actorId: string,
     subscribers: readonly Subscriber[],
     name: string,
-  ): Promise<void> {
-    if (subscribers.length === 0) return
+  ): Promise<boolean> {
+    if (subscribers.length === 0) return false
     const mayRead = await this.#readers(tx, actorId, subscribers)
     const made = this.#now(tx)
     const entries = subscribers
@@ -141,6 +154,7 @@ export class Publisher {
         changed: '',
       }))
     await this.#write(tx, actorId, { entries, made })
+    return entries.length > 0
   }
 
   #now(tx: Transaction): Made {

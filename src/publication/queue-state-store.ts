@@ -6,7 +6,7 @@ import { byActor, naming } from '../store/by-key.ts'
 import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 import { isApprovedAt } from '../trust/trust.ts'
-import type { QueueKey } from './queue-store.ts'
+import type { QueueKey, Repair } from './queue-store.ts'
 import type { Circuit } from '../outbox/policy.ts'
 
 /** A subscription queue with its relationship, without its diffs. */
@@ -21,6 +21,7 @@ export interface QueueState {
   readonly uncertain: number
   readonly failingSince: number | null
   readonly state: string
+  readonly repair: Repair
   readonly leasedUntil: number
   readonly baseuri: string
   readonly relationship: string
@@ -57,8 +58,13 @@ type QueuedDiffRow = Row<Omit<QueuedDiff, 'data' | 'trace' | 'requestId'>> & {
   readonly origin: string
 }
 
-type QueueStateRow = Row<Omit<QueueState, 'facts' | 'circuit'>> &
-  Circuit & { readonly facts: string; readonly approvedUntil: number | null }
+type QueueStateRow = Row<Omit<QueueState, 'facts' | 'circuit' | 'repair'>> &
+  Circuit & {
+    readonly facts: string
+    readonly approvedUntil: number | null
+    readonly repairAt: number | null
+    readonly repairs: number
+  }
 
 /** One statement for all queues. A queue is missing when its subscription or relationship was deleted. */
 export async function findQueueStates(
@@ -70,7 +76,8 @@ export async function findQueueStates(
     const named = naming(only, 's.actor_id', 3)
     return q.all<QueueStateRow & { readonly place: number }>(
       `/* delivery */ SELECT queue.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
-       s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.leased_until AS "leasedUntil",
+       s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.repair_at AS "repairAt", s.repairs,
+       s.leased_until AS "leasedUntil",
        t.baseuri, t.relationship, t.secret, t.approved, t.approved_until AS "approvedUntil", t.facts, t.failures, t.open_until AS "openUntil",
        a.watched_until AS "watchedUntil",
        CASE WHEN t.failures > 0 THEN (
@@ -95,12 +102,16 @@ export async function findQueueStates(
   )
 }
 
-function toQueueState({ failures, openUntil, approvedUntil, ...row }: QueueStateRow, now: number): QueueState {
+function toQueueState(
+  { failures, openUntil, approvedUntil, repairAt, repairs, ...row }: QueueStateRow,
+  now: number,
+): QueueState {
   return {
     ...row,
     approved: isApprovedAt({ approved: row.approved !== 0, approvedUntil }, now),
     facts: JSON.parse(row.facts) as TrustFacts,
     circuit: { failures, openUntil },
+    repair: { at: repairAt, failures: repairs },
   }
 }
 

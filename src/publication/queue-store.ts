@@ -194,6 +194,9 @@ export interface BatchOutcome {
   readonly uncertain: number
   readonly failingSince: number | null
   readonly state: 'live' | 'stopped'
+  readonly repair: Repair
+  /** The last attempt was a resync or the full state, after which the copy is no longer in doubt. */
+  readonly isRepaired?: boolean
   /** Next attempt: at a time, `now` under the same lease if a diff waits, or `idle` until the next change. */
   readonly next: number | 'now' | 'idle'
   /** In order of the sequence numbers. */
@@ -201,6 +204,17 @@ export interface BatchOutcome {
   /** Applies the attempts to the stored circuit of the peer, which other queues may have changed. Null: no change. */
   readonly circuit: ((before: Circuit) => Circuit) | null
 }
+
+/** Whether the copy of the peer may lack a change, and when it is repaired by a resync. */
+export interface Repair {
+  /** Unix milliseconds. Null: the copy is not in doubt. */
+  readonly at: number | null
+  /** Resyncs that failed in a row. */
+  readonly failures: number
+}
+
+/** The longest time until a queue is looked at that waits for its repair. A longer one would mean a clock that was set back. */
+export const longestLookMs = 3_600_000
 
 /** Consecutive deliveries from this number on are stored as one row. */
 const leastRun = 4
@@ -211,7 +225,7 @@ export async function commitOutcomes(
   outcomes: readonly BatchOutcome[],
   now: number,
 ): Promise<readonly boolean[]> {
-  const queues = await commitQueues(tx, outcomes)
+  const queues = await commitQueues(tx, outcomes, now)
   // Without the lease the queue stays uncommitted, so each delivered diff needs a row of its own.
   const recorded = outcomes.map((outcome) => ({
     ...outcome,
@@ -267,7 +281,11 @@ async function insertRuns(tx: Transaction, recorded: readonly WithRun[]): Promis
 }
 
 /** Returns the queues whose lease was valid, each with whether the lease stays. */
-async function commitQueues(tx: Transaction, outcomes: readonly BatchOutcome[]): Promise<ReadonlyMap<string, boolean>> {
+async function commitQueues(
+  tx: Transaction,
+  outcomes: readonly BatchOutcome[],
+  now: number,
+): Promise<ReadonlyMap<string, boolean>> {
   const rows = await byActor(
     tx,
     outcomes,
@@ -278,13 +296,15 @@ async function commitQueues(tx: Transaction, outcomes: readonly BatchOutcome[]):
         `/* delivery */ UPDATE publisher_subscription SET
        committed = CASE WHEN committed < r.done THEN r.done ELSE committed END,
        attempts = r.tries, uncertain = r.unknowns, failing_since = r.failing, state = r.standing,
+       repair_at = r.repair, repairs = r.repaired,
        leased_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > committed THEN r.lease ELSE 0 END,
        due_at = CASE
-         WHEN r.due = -1 OR sequence <= r.done OR sequence <= committed THEN NULL
+         WHEN r.due = -1 AND r.standing = 'live' THEN NULL
+         WHEN r.due = -1 OR sequence <= r.done OR sequence <= committed THEN r.look
          WHEN r.due > 0 THEN r.due
          ELSE r.lease END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, lease BIGINT, done BIGINT, tries BIGINT, unknowns BIGINT,
-       failing BIGINT, standing TEXT, due BIGINT) AS r
+       failing BIGINT, standing TEXT, due BIGINT, repair BIGINT, repaired BIGINT, look BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease${named.sql}
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
        leased_until AS "leasedUntil"`,
@@ -300,6 +320,9 @@ async function commitQueues(tx: Transaction, outcomes: readonly BatchOutcome[]):
             made.failingSince,
             made.state,
             next === 'idle' ? -1 : next === 'now' ? 0 : next,
+            made.repair.at,
+            made.repair.failures,
+            made.repair.at === null ? null : Math.min(made.repair.at, now + longestLookMs),
           ]),
         ),
         ...named.params,
@@ -340,20 +363,28 @@ async function recordAttempts(tx: Transaction, recorded: readonly WithRun[]): Pr
   })
 }
 
-/** Marks the diffs that a resync or the full state covers. */
+/** Marks the diffs that a resync or the full state covers: those that wait, and after a repair those that had failed. */
 async function supersede(tx: Transaction, outcomes: readonly BatchOutcome[]): Promise<void> {
-  const passed = outcomes.filter(({ committed, attempts }) => committed > (attempts.at(-1)?.sequence ?? 0))
+  const passed = outcomes.filter(
+    ({ committed, attempts, isRepaired }) => isRepaired === true || committed > (attempts.at(-1)?.sequence ?? 0),
+  )
   if (passed.length === 0) return
-  const rows = passed.map(({ queue, committed }) => [queue.actorId, queue.peerId, queue.subscriptionId, committed])
+  const rows = passed.map(({ queue, committed, isRepaired }) => [
+    queue.actorId,
+    queue.peerId,
+    queue.subscriptionId,
+    committed,
+    Number(isRepaired === true),
+  ])
   await runByActor(tx, rows, (own, only) => {
     const named = [naming(only, 'delivery.actor_id', 2), naming(only, 'w.actor_id', 2)]
     return tx.run(
       `/* delivery */ UPDATE delivery SET outcome = 'superseded'
-     WHERE outcome = 'waiting' AND (actor_id, peer_id, subscription_id, sequence) IN (
+     WHERE outcome IN ('waiting', 'failed') AND (actor_id, peer_id, subscription_id, sequence) IN (
        SELECT w.actor_id, w.peer_id, w.subscription_id, w.sequence
-       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, done BIGINT) AS r
+       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, done BIGINT, mended BIGINT) AS r
        JOIN delivery w ON w.actor_id = r.actor AND w.peer_id = r.peer AND w.subscription_id = r.subscription
-         AND w.sequence <= r.done AND w.outcome = 'waiting'${named[1]?.sql})${named[0]?.sql}`,
+         AND w.sequence <= r.done AND (w.outcome = 'waiting' OR (w.outcome = 'failed' AND r.mended = 1))${named[1]?.sql})${named[0]?.sql}`,
       JSON.stringify(own),
       ...(named[0]?.params ?? []),
     )
@@ -432,7 +463,7 @@ export async function releaseLeases(
     const named = naming(only, 'actor_id', 3)
     return tx.run(
       `/* delivery */ UPDATE publisher_subscription SET leased_until = 0,
-       due_at = CASE WHEN sequence > committed THEN CAST($2 AS BIGINT) ELSE NULL END
+       due_at = CASE WHEN sequence > committed OR repair_at IS NOT NULL THEN CAST($2 AS BIGINT) ELSE NULL END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, lease BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease${named.sql}`,
       JSON.stringify(own),
@@ -491,6 +522,21 @@ export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now:
     now,
   )
   return redriven
+}
+
+/** Makes the repairs of the copies of a peer due, because what it refused it may accept now. */
+export async function hurryRepairs(
+  tx: Transaction,
+  { actorId, peerId }: Pick<QueueKey, 'actorId' | 'peerId'>,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `UPDATE publisher_subscription SET repair_at = $3, due_at = CASE WHEN leased_until > $3 THEN due_at ELSE $3 END
+     WHERE actor_id = $1 AND peer_id = $2 AND repair_at > $3`,
+    actorId,
+    peerId,
+    now,
+  )
 }
 
 /** Number of queues with diffs to send. */

@@ -585,8 +585,11 @@ CREATE TABLE publisher_subscription (
   failing_since BIGINT,
   -- End of a worker's lease on the queue.
   leased_until BIGINT NOT NULL DEFAULT 0,
-  -- 'live', or 'stopped' until a redrive: the peer refused further callbacks or was unreachable for too long.
+  -- 'live', or 'stopped' until a redrive or a repair: the peer refused further callbacks or was unreachable for too long.
   state TEXT NOT NULL DEFAULT 'live',
+  -- The copy of the peer may lack a change: time of the next resync, and the resyncs that failed in a row. Null: no doubt.
+  repair_at BIGINT,
+  repairs BIGINT NOT NULL DEFAULT 0,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, peer_id, subscription_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE

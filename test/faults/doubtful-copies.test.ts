@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
+import { PythonPeer } from '../support/python-peer.ts'
+import { PythonSubscriber } from '../support/python-subscriptions.ts'
+import { RecordingPeer, type Reply, relateTo } from '../support/recording-peer.ts'
+import { forEachService } from '../support/service.ts'
+import { untilEqual } from '../support/until.ts'
+
+const minuteMs = 60_000
+const hourMs = 3_600_000
+
+forEachService((start) => {
+  const closers: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closers.splice(0)) await close()
+  })
+
+  async function world(replies: Reply[]) {
+    const clock = new ManualClock()
+    const service = await start({ now: clock.now, timers: clock.timers, random: () => 1 })
+    const actor = await service.createActor()
+    const remote = await new RecordingPeer().start()
+    closers.push(() => remote.stop())
+    remote.now = clock.now
+    remote.replies = replies
+    const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
+    const id = await peer.subscribe({ granularity: 'high' })
+    const begun = clock.now()
+    return {
+      service,
+      clock,
+      actor,
+      remote,
+      peer,
+      id,
+      put: async (value: unknown) => {
+        assert.equal((await actor.request('PUT', '/properties/mood', value)).status, 204)
+      },
+      /** Each callback: its minute, its type, and its sequence number. */
+      callbacks: () =>
+        remote.received.map(({ at, body }) => [
+          Math.round((at - begun) / minuteMs),
+          body?.['type'] ?? 'diff',
+          body?.['sequence'],
+        ]),
+      state: async () => {
+        const answer = await actor.request('GET', `/subscriptions/${peer.peerId}/${id}?timeline=true`)
+        const shown = (await answer.json()) as {
+          state: string
+          failing_since: string | null
+          data: { sequence: number; outcome: string }[]
+        }
+        const { state, data, failing_since: since } = shown
+        const outcomes = Object.fromEntries(data.map(({ sequence, outcome }) => [sequence, outcome]))
+        return { state, outcomes, isFailing: since !== null }
+      },
+      until: (holds: () => boolean | Promise<boolean>, stepMs: number) => passUntil(clock, [service], holds, stepMs),
+    }
+  }
+
+  describe('a callback that failed finally', () => {
+    // An ingress during a deploy, a proxy that redirects to its error page, an application that refuses.
+    const ends: readonly [what: string, replies: Reply[], calls: number][] = [
+      ['404', [404], 1],
+      ['302', [{ status: 302, headers: { location: '/maintenance' } }], 1],
+      ['400', [400], 1],
+      ['403', [403], 1],
+      ['413', [413], 1],
+      ['502, twice', [502, 502], 2],
+      ['500, twice', [500, 500], 2],
+      ['a closed connection, twice', ['cut', 'cut'], 2],
+    ]
+    for (const [what, replies, calls] of ends) {
+      it(`with ${what} leaves a doubt that one resync ends within two minutes (SUB-21)`, async () => {
+        const { put, remote, state, until, callbacks, clock, service } = await world([...replies, 204])
+        await put('sunny')
+        await until(() => remote.received.length === calls, 1000)
+        await until(async () => (await state()).outcomes[1] === 'failed', 100)
+        assert.deepEqual(await state(), { state: 'live', outcomes: { 1: 'failed' }, isFailing: true })
+        await until(() => remote.received.length > calls, 10_000)
+        assert.deepEqual(callbacks().at(-1), [1, 'resync', 2])
+        assert.equal(typeof remote.received.at(-1)?.body?.['url'], 'string')
+        await until(async () => !(await state()).isFailing, 100)
+        assert.deepEqual(await state(), {
+          state: 'live',
+          outcomes: { 1: 'superseded', 2: 'delivered' },
+          isFailing: false,
+        })
+        const sent = remote.received.length
+        for (let hour = 0; hour < 48; hour += 12) {
+          clock.pass(12 * hourMs)
+          await service.settled()
+        }
+        assert.equal(remote.received.length, sent)
+      })
+    }
+
+    it('does not delay the changes after it, which leave the doubt (SUB-21)', async () => {
+      const { put, remote, state, until, callbacks } = await world([404, 204])
+      await put('sunny')
+      await until(async () => (await state()).outcomes[1] === 'failed', 100)
+      await put('rainy')
+      await until(async () => (await state()).outcomes[2] === 'delivered', 100)
+      assert.deepEqual(callbacks().at(-1), [0, 'diff', 2])
+      assert.deepEqual(await state(), {
+        state: 'live',
+        outcomes: { 1: 'failed', 2: 'delivered' },
+        isFailing: true,
+      })
+      await until(() => remote.received.length === 3, 1000)
+      assert.deepEqual(callbacks().at(-1), [1, 'resync', 3])
+    })
+
+    it('is followed by resyncs that become rarer, once a day at last, and never end (SUB-21)', async () => {
+      const { put, remote, until, callbacks, state } = await world([404])
+      await put('sunny')
+      await until(() => remote.received.length === 9, 5 * minuteMs)
+      await until(() => remote.received.length === 15, 60 * minuteMs)
+      const times = callbacks().map(([minute]) => Number(minute))
+      const pauses = times.slice(1).map((minute, index) => minute - (times[index] ?? 0))
+      for (const [index, least] of [1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440].entries()) {
+        const pause = pauses[index] ?? 0
+        // The clock passes in steps of up to an hour.
+        assert.ok(pause >= least - 1 && pause <= least + 71, `pause ${index} is ${pause} minutes`)
+      }
+      assert.equal((await state()).isFailing, true)
+      remote.replies = [204]
+      await until(async () => !(await state()).isFailing, hourMs)
+    })
+
+    it('of a peer that answered 410 is repaired after an hour, not only by a person (SUB-21)', async () => {
+      const { put, remote, state, until, callbacks } = await world([410, 204])
+      await put('sunny')
+      await until(async () => (await state()).state === 'stopped', 100)
+      await put('rainy')
+      await until(() => remote.received.length > 1, minuteMs)
+      assert.equal(Number(callbacks()[1]?.[0]) >= 60, true)
+      await until(async () => !(await state()).isFailing, minuteMs)
+      assert.deepEqual((await state()).state, 'live')
+      assert.deepEqual(callbacks().at(-1)?.[1], 'resync')
+    })
+
+    it('is not repaired while the owner has withdrawn the approval, and at once when it is renewed (SUB-21)', async () => {
+      const { put, remote, state, until, actor, peer, callbacks, clock, service } = await world([404, 204])
+      await put('sunny')
+      await until(async () => (await state()).outcomes[1] === 'failed', 100)
+      const path = `/trust/friend/${peer.peerId}`
+      assert.equal((await actor.request('PUT', path, { approved: false })).status, 204)
+      for (let minute = 0; minute < 90; minute += 10) {
+        clock.pass(10 * minuteMs)
+        await service.settled()
+      }
+      assert.equal(callbacks().length, 1)
+      assert.equal((await actor.request('PUT', path, { approved: true })).status, 204)
+      await until(() => remote.received.some(({ body }) => body?.['type'] === 'resync'), 100)
+      await until(async () => !(await state()).isFailing, 100)
+    })
+  })
+
+  describe('a Python peer whose ingress fails for a while', () => {
+    it('has the same list as its publisher afterwards, without another change (SUB-21)', async () => {
+      const clock = new ManualClock()
+      const peer = await PythonPeer.start({ autoAccept: 'friend' })
+      closers.push(() => peer.close())
+      const service = await start({ listen: true, now: clock.now, timers: clock.timers })
+      const actor = await service.createActor()
+      assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 201)
+      const handle = await service.app.actors.get(actor.id)
+      assert.ok(handle !== undefined)
+      const subscriber = new PythonSubscriber(peer)
+      const id = await subscriber.subscribe(actor.id)
+      let fails = false
+      peer.route('POST', /^\/callbacks\/subscriptions\//, () => (fails ? { status: 502 } : undefined))
+      for (let n = 1; n <= 7; n++) {
+        fails = n >= 3 && n <= 5
+        await handle.list('notes').append(n)
+        const sequence = n
+        await passUntil(
+          clock,
+          [service],
+          async () => {
+            const answer = await actor.request('GET', `/subscriptions/${peer.id}/${id}?timeline=true`)
+            return ((await answer.json()) as { settled: number }).settled >= sequence
+          },
+          1000,
+        )
+      }
+      fails = false
+      await passUntil(clock, [service], () => JSON.stringify(subscriber.copy.get('notes')) === '[1,2,3,4,5,6,7]', 1000)
+      await untilEqual(
+        () => subscriber.copy.get('notes'),
+        () => [1, 2, 3, 4, 5, 6, 7],
+      )
+    })
+  })
+})
