@@ -12,6 +12,9 @@ interface Queue {
 /** The subscriptions that were seen, by their keys. The ledgers of all hosts share them, because actors move. */
 export type Queues = Map<string, Queue>
 
+/** Nothing but the repair of the peer's copy is to be sent. */
+const waitsForRepair = "repair_at IS NOT NULL AND (sequence <= committed OR state = 'stopped')"
+
 export class Ledger {
   readonly #database: DatabaseSync
   readonly #subscriptions: StatementSync
@@ -23,6 +26,8 @@ export class Ledger {
   /** `<actor> <property>` of the targets that were suspended at the last commit; `<actor>` alone for all properties. */
   #suspended = new Set<string>()
   readonly #queues: Queues
+  readonly #repairs: StatementSync
+  readonly #subscribed: StatementSync
   readonly #residence: StatementSync
   readonly #violation: (text: string) => void
   /** Count of assigned sequence numbers. */
@@ -49,7 +54,7 @@ export class Ledger {
     this.#diffs = this.#database.prepare(`SELECT sequence, kind, data FROM diff WHERE ${ofQueue}`)
     this.#suspensions = this.#database.prepare("SELECT actor_id, subtarget FROM suspension WHERE target = 'properties'")
     this.#due = [
-      ['publisher_subscription', 'peer_id', 'due_at'],
+      ['publisher_subscription', 'peer_id', 'due_at', `AND NOT (${waitsForRepair})`],
       ['notice', 'recipient', 'due_at'],
       ['subscriber_subscription', 'peer_id', 'gap_due_at'],
       ['arrival_peer', 'peer_id', 'due_at', `AND ${hasArrived('arrival_peer')}`],
@@ -60,6 +65,13 @@ export class Ledger {
         `SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL ${also} LIMIT 1`,
       ),
     ])
+    this.#repairs = this.#database.prepare(
+      `SELECT actor_id AS actorId, peer_id AS peerId, subscription_id AS subscriptionId, due_at AS at
+       FROM publisher_subscription WHERE due_at IS NOT NULL AND ${waitsForRepair}`,
+    )
+    this.#subscribed = this.#database.prepare(
+      'SELECT 1 FROM subscriber_subscription WHERE actor_id = ? AND peer_id = ? AND subscription_id = ?',
+    )
     this.#residence = this.#database.prepare('SELECT residence FROM actor WHERE id = ?')
     this.#acknowledged = this.#database.prepare(
       `SELECT s.sequence >= ?1 OR s.resync_pending = 1 OR EXISTS (SELECT 1 FROM pending_callback p
@@ -132,8 +144,21 @@ export class Ledger {
     return before.intersection(this.#suspended)
   }
 
-  /** Describes an outstanding task, or null when nothing is due. */
-  due(): string | null {
+  /** Whether the actor has the subscription to the peer. */
+  isSubscribed(actorId: string, peerId: string, subscriptionId: string): boolean {
+    return this.#subscribed.get(actorId, peerId, subscriptionId) !== undefined
+  }
+
+  /**
+   * Describes an outstanding task, or null when nothing is due. The repair of a copy never ends while its peer lacks the
+   * subscription, so it is no task then.
+   */
+  due(ledgers: readonly Ledger[]): string | null {
+    const repairs = this.#repairs.all() as { actorId: string; peerId: string; subscriptionId: string; at: number }[]
+    for (const { actorId, peerId, subscriptionId, at } of repairs) {
+      if (ledgers.some((ledger) => ledger.isSubscribed(peerId, actorId, subscriptionId)))
+        return `a repair of the copy at ${peerId} is due at ${at}`
+    }
     for (const [table, statement] of this.#due) {
       const row = statement.get() as { peer: string; at: number } | undefined
       if (row !== undefined) return `${table} to ${row.peer} is due at ${row.at}`

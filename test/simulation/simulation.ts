@@ -257,7 +257,8 @@ class Run {
     const limit = time.now() + restMs
     for (;;) {
       await time.runUntil(time.now() + 10_000)
-      const due = hosts.map(({ ledger }) => ledger.due()).find((found) => found !== null)
+      const ledgers = hosts.map(({ ledger }) => ledger)
+      const due = ledgers.map((ledger) => ledger.due(ledgers)).find((found) => found !== null)
       if (due === undefined) return
       if (time.now() >= limit) {
         violation(`The world does not come to rest: ${due}`)
