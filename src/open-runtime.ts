@@ -4,6 +4,7 @@ import { rebuildLookups } from './actor/lookup-rebuild.ts'
 import { ActorHandles } from './app/actor-handles.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
+import { startIncarnation } from './incarnation/incarnation.ts'
 import { Live } from './live/live.ts'
 import { createLog } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
@@ -54,6 +55,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   try {
     readReplicas = await openReadReplicas(store, config.readReplicas, database)
     if (!(await keyCheck.fits())) throw unfitKeys(config)
+    await startIncarnation(store, log)
     await rebuildLookups(store, new Set(config.indexedProperties))
   } catch (error) {
     await opened.close()

@@ -3,6 +3,8 @@ import { channel } from 'node:diagnostics_channel'
 import { currentContext, isInBackground } from './observe/context.ts'
 import { readMigrations, type Migration } from './store/migrate.ts'
 import { ReadReplicas } from './store/read-replicas.ts'
+import { requireRestored } from './incarnation/incarnation.ts'
+import type { SchemaTable } from './store/schema-text.ts'
 import { StoreStartError } from './store/start-error.ts'
 import type { QueryObserver, Store, StoreLog } from './store/store.ts'
 
@@ -44,6 +46,18 @@ export interface StoreOptions {
  *   `mustExist` is set and a start would create or migrate the store.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
+  const store = await openDriver(options)
+  if (options.mustExist !== true) return store
+  try {
+    await requireRestored(store)
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function openDriver(options: StoreOptions): Promise<Store> {
   const log: StoreLog = options.log ?? (() => {})
   const lockTimeoutMs = options.lockTimeoutMs ?? 5_000
   const migrations = options.migrations ?? readMigrations()
@@ -172,8 +186,23 @@ function published(dialect: Store['dialect'], onQuery: QueryObserver | undefined
   }
 }
 
+/** The tables that migrations create on PostgreSQL. */
+export async function tablesOf(migrations: readonly Migration[]): Promise<SchemaTable[]> {
+  return (await import('./store/postgres/postgres-store.ts')).readSchema(migrations)
+}
+
+/** Copies the SQLite file of a URL while others use it. */
+export async function copySqliteFile(url: string, copy: string): Promise<void> {
+  await (await import('./store/sqlite/copy-database.ts')).copyDatabase(sqlitePath(url), copy)
+}
+
+/** Returns the first damage of an SQLite file that no process uses. Null: none was found. */
+export async function damageOfSqliteFile(path: string): Promise<string | null> {
+  return (await import('./store/sqlite/copy-database.ts')).damageOf(path)
+}
+
 /** Accepts `sqlite:data/troupe.db`, `sqlite:/srv/troupe.db` and `sqlite:///srv/troupe.db`. */
-function sqlitePath(url: string): string {
+export function sqlitePath(url: string): string {
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
   if (path === '' || path.startsWith(':') || path.startsWith('//'))
     throw new StoreStartError('Cannot open the store: its URL must name a file, as in "sqlite:data/troupe.db".')

@@ -22,6 +22,7 @@ import { createHistory } from './history/create.ts'
 import { createFiles } from './file/create.ts'
 import { openFileBytes } from './file/open-bytes.ts'
 import { fileEvent } from './job/change-event.ts'
+import { createScheduledBackups } from './backup/scheduled-backups.ts'
 import { createJobs } from './job/create.ts'
 import { connectionAct } from './operation/approval-act.ts'
 import { createOperations } from './operation/create.ts'
@@ -184,6 +185,11 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     actorsDeleting: actorRoom.actorsDeleting,
   })
   fileRoom.files.changed.on((tx, actor, { name, file }) => job.events.record(tx, actor, [fileEvent(name, file)]))
+  const backups = createScheduledBackups(runtime, {
+    bytes: fileRoom.fileBytes,
+    shutdownMs: config.shutdownSeconds * 1000,
+  })
+  if (backups !== null) job.jobs.add(backups)
   const declared = new Declared(registry, config.mcp ? catalogue : null)
   return {
     delivery,

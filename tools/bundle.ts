@@ -63,6 +63,7 @@ const startModules = [
   'sign-in/account-store',
   'subscription/scope',
   'token/tokens',
+  'trust/names/reserved-names',
   'trust/new-trust',
   'trust/permissions',
 ]

@@ -3,9 +3,12 @@ import { open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { completeFile, startOfRun } from '../archive/scheduled/export-place.ts'
 import { openExportPlace } from '../archive/scheduled/scheduled-exports.ts'
+import { newestBackup } from '../backup/run-backup.ts'
 import { ConfigError, resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
+import { strayObjects, wrongFiles } from '../file/compare-contents.ts'
+import { hasFileStorage, openFileBytes } from '../file/open-bytes.ts'
 import { release } from '../release.ts'
 import { recount } from '../quota/recount.ts'
 import { allQuotas } from '../quotas.ts'
@@ -43,6 +46,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)
   if (config.exports !== null) print(`exports   ${await stateOfExports(config.exports, config)}`)
+  if (config.backups !== null) print(`backups   ${await stateOfBackups(config.backups, config)}`)
   print('Everything that a start needs is present.')
   return 0
 }
@@ -88,6 +92,7 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
       await requireIntactValues(store, url)
       await requireReadableSecrets(store, ring, url)
       await correctCounts(store)
+      await requireContents(store, config)
     }
     const { actors = 0 } =
       (await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))) ?? {}
@@ -161,16 +166,27 @@ async function stateOfExports(where: string, config: Config): Promise<string> {
     for (const run of runs.toReversed()) {
       if (!(await place.has(run, completeFile))) continue
       const age = (Date.now() - startOfRun(run)) / hourMs
-      if (age > config.exportsEveryHours * 2)
-        throw new ConfigError(
-          `The newest complete export is ${Math.round(age)} hours old, and one is due every ${config.exportsEveryHours} hours. Search the log for troupe:exports, and run troupe redrive.`,
-        )
-      return `the newest complete one is ${Math.round(age)} hours old`
+      return recentOne('export', age, config.exportsEveryHours)
     }
   } finally {
     await place.close()
   }
   return 'none is complete yet'
+}
+
+/** @throws ConfigError when no backup is recent enough. */
+async function stateOfBackups(root: string, { backupsEveryHours }: Config): Promise<string> {
+  const newest = await newestBackup(root)
+  if (newest === null) return 'none is complete yet'
+  return recentOne('backup', (Date.now() - newest) / hourMs, backupsEveryHours)
+}
+
+function recentOne(what: 'backup' | 'export', age: number, everyHours: number): string {
+  if (age > everyHours * 2)
+    throw new ConfigError(
+      `The newest complete ${what} is ${Math.round(age)} hours old, and one is due every ${everyHours} hours. Search the log for troupe:${what}s, and run troupe redrive.`,
+    )
+  return `the newest complete one is ${Math.round(age)} hours old`
 }
 
 /** @throws StoreStartError for a database whose tables are only partly distributed. */
@@ -211,6 +227,43 @@ async function requireReadableSecrets(store: Store, ring: KeyRing, url: string):
       `The database ${where(url)} has ${count} ${count === 1 ? 'secret' : 'secrets'} that no configured key decrypts: add the key that encrypted them, or restore a backup.`,
     )
   }
+}
+
+/**
+ * Reads the contents of every file, and names the contents that no file has.
+ *
+ * @throws StoreStartError for files whose contents are missing or damaged.
+ */
+async function requireContents(store: Store, config: Config): Promise<void> {
+  const bytes = openFileBytes(config, false)
+  let wrong = 0
+  let stray = 0
+  const name = (count: number, line: string): void => {
+    if (count <= mostNamed) process.stdout.write(`${line}\n`)
+  }
+  try {
+    if (hasFileStorage(config)) {
+      for await (const { actorId, name: file, object, problem } of wrongFiles(store, bytes))
+        name((wrong += 1), `${problem.padEnd(9)} file ${JSON.stringify(file)} of actor ${actorId}, object ${object}`)
+      for await (const object of strayObjects(store, bytes)) name((stray += 1), `stray     object ${object}`)
+    } else {
+      const row = await store.read((q) => q.get('SELECT name FROM file LIMIT 1'))
+      if (row !== undefined)
+        throw new ConfigError(
+          'The database has files, and TROUPE_FILES names no storage: set it to the one with their contents.',
+        )
+    }
+  } finally {
+    await bytes.close()
+  }
+  if (stray > 0)
+    process.stdout.write(
+      `The storage for files has ${stray} ${stray === 1 ? 'object' : 'objects'} that the database does not name. They need space: delete them if no other service uses this storage.\n`,
+    )
+  if (wrong > 0)
+    throw new StoreStartError(
+      `The storage for files lacks the contents of ${wrong} ${wrong === 1 ? 'file' : 'files'}, or has damaged ones: restore the objects from a backup, or store the files again.`,
+    )
 }
 
 /** Checks the structure of an SQLite file. It finds inconsistent pages, but no flipped bits within values. */

@@ -18,6 +18,9 @@ Usage
   troupe doctor https://…  attacks your own service from outside, and reports what is open
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
   troupe keys rotate       encrypts every stored secret again with the first key
+  troupe backup <folder>   copies the database and the files of a running service; --verify checks a copy
+  troupe restore <folder>  creates the database and the files from such a copy
+  troupe restored          says that the database is a copy, after a restore by other tools
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
   troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
@@ -76,6 +79,30 @@ ${settings}`,
 troupe keys rotate    encrypts every stored secret again with the first key of TROUPE_SECRET_KEYS
 
 To change a key: put a new one before the old one, restart every process, rotate, and remove the old one.
+
+${settings}`,
+  backup: `troupe backup <folder> [--json]
+troupe backup --verify <folder> [--json]
+
+Copies the database of DATABASE_URL and the contents of its files to a new or empty folder that only you may read. The service
+may run meanwhile: the copy is of one moment, and its files belong to it. Every file is read again and compared after it was
+written. An interrupted run continues with the next one to the same folder. The encryption keys are not part of the copy.
+With --verify, it checks a copy completely and changes nothing. The exit code is 1 when contents of files are missing.
+TROUPE_BACKUPS makes the service do this at regular times.
+
+${settings}`,
+  restore: `troupe restore <folder> [--json]
+
+Creates the database of DATABASE_URL from a copy that troupe backup made, and stores the contents of its files at TROUPE_FILES.
+The database must not exist, or must be empty. Everything is compared with its checksum before the database exists. An interrupted
+run continues with the next one. The next start of the service knows that its data is a copy.
+
+${settings}`,
+  restored: `troupe restored [--json]
+
+Says that the database of DATABASE_URL is a copy, so that a new incarnation of its data begins. Run it after a restore by other
+tools, such as a snapshot of a disk or pg_restore, before the service starts. A restore by troupe restore needs no such
+command, because the copy knows that it is one.
 
 ${settings}`,
   scale: `troupe scale init [shards]    distributes the tables over the servers of a Citus cluster
@@ -161,7 +188,16 @@ ${settings}`,
 }
 
 /** Commands that read their own options. */
-const readsOptions: ReadonlySet<string> = new Set(['actors', 'dev', 'doctor', 'import-actingweb', 'shadow'])
+const readsOptions: ReadonlySet<string> = new Set([
+  'actors',
+  'backup',
+  'dev',
+  'doctor',
+  'import-actingweb',
+  'restore',
+  'restored',
+  'shadow',
+])
 
 /** Each command is loaded on demand, so that help loads no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
@@ -169,6 +205,9 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   serve: async (args) => (await import('./run.ts')).runProduction(args),
   doctor: async (args) => (await import('./doctor.ts')).doctor(args),
   keys: async (args) => (await import('./keys.ts')).keys(args),
+  backup: async (args) => (await import('./backup.ts')).backup(args),
+  restore: async (args) => (await import('./backup.ts')).restore(args),
+  restored: async (args) => (await import('./restored.ts')).restored(args),
   scale: async (args) => (await import('./scale.ts')).scale(args),
   'migrate-data': async (args) => (await import('./migrate-data.ts')).migrateData(args),
   new: async (args) => (await import('./new.ts')).newProject(args),

@@ -758,6 +758,34 @@ export const options = {
     byDefault: false,
     text: 'Whether scheduled exports have the secrets that a complete restore needs. Keep such exports like a password.',
   }),
+  backups: text<string | null>(
+    {
+      env: 'TROUPE_BACKUPS',
+      byDefault: null,
+      values: 'path of a folder',
+      text: 'The folder of [scheduled backups](operations.md#scheduled-backups) of the database and the files.',
+      defaultText: 'no scheduled backups',
+    },
+    (value) =>
+      value === 'off' || value === '' || /^[a-z0-9]+:\/\//i.test(value)
+        ? 'must be a folder; remove it for no backups'
+        : null,
+  ),
+  backupsEveryHours: integer({
+    env: 'TROUPE_BACKUPS_EVERY_HOURS',
+    min: 1,
+    max: 8760,
+    unit: 'hours',
+    byDefault: 24,
+    text: 'Time from one scheduled backup to the next one.',
+  }),
+  backupsKept: integer({
+    env: 'TROUPE_BACKUPS_KEPT',
+    min: 1,
+    max: 1000,
+    byDefault: 7,
+    text: 'Complete scheduled backups that are kept. Older ones are deleted.',
+  }),
   maxFileBytes: integer({
     env: 'TROUPE_MAX_FILE_BYTES',
     min: 1,

@@ -1,8 +1,8 @@
 /** Stores the bytes of files in a folder. Processes on several machines may share it. */
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { closeQuietly, codeOf, pieces, syncFolders, usable, writeAll } from './disk.ts'
-import { type ByteRange, type FileBytes, type OpenObject, requireKey } from './file-bytes.ts'
+import { type ByteRange, type FileBytes, isObjectKey, type OpenObject, requireKey } from './file-bytes.ts'
 
 /** Closes files whose bytes nothing reads any longer. Node.js ends the process when it has to close a file itself. */
 const unread = new FinalizationRegistry<FileHandle>((file) => void closeQuietly(file))
@@ -50,6 +50,14 @@ export class DirectoryBytes implements FileBytes {
     await usable('delete the file', () => rm(this.#pathOf(key), { force: true }))
   }
 
+  async *list(digit: string): AsyncGenerator<readonly string[], void> {
+    for (const { name, isFolder } of await usable('list the files', () => entriesOf(this.#root))) {
+      if (!isFolder || !name.startsWith(digit)) continue
+      const objects = await usable('list the files', () => entriesOf(join(this.#root, name)))
+      yield objects.map((object) => object.name).filter((key) => isObjectKey(key) && key.startsWith(name))
+    }
+  }
+
   async close(): Promise<void> {}
 
   /** A folder with very many entries is slow on some file systems. */
@@ -69,6 +77,19 @@ async function openExisting(path: string): Promise<FileHandle | null> {
     return await open(path, 'r')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** The entries of a folder, in order. Empty when it does not exist yet. */
+async function entriesOf(path: string): Promise<readonly { readonly name: string; readonly isFolder: boolean }[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true })
+    return entries
+      .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
     throw error
   }
 }

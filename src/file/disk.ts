@@ -1,5 +1,6 @@
 /** Work with files of the disk, for storages that use it. */
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { ServiceError } from '../errors.ts'
 import type { ByteRange } from './file-bytes.ts'
 
@@ -19,6 +20,38 @@ export async function* pieces(file: FileHandle, { start, end }: ByteRange): Asyn
     position += bytesRead
     yield piece.subarray(0, bytesRead)
   }
+}
+
+/**
+ * Writes a file completely and durably, or not at all. Only its owner may read the file, because it may have secrets.
+ *
+ * @param root The outer folder, in which the folder of the file may be new.
+ * @throws ServiceError `insufficient_storage`, `store_unavailable`; what `chunks` throws.
+ */
+export async function writeWholeFile(
+  path: string,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { what, root }: { readonly what: string; readonly root: string },
+): Promise<void> {
+  const part = `${path}.part`
+  const folder = dirname(path)
+  const target = await usable(what, async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    return open(part, 'w', 0o600)
+  })
+  try {
+    for await (const chunk of chunks) await usable(what, () => writeAll(target, chunk))
+    await usable(what, () => target.sync())
+  } catch (error) {
+    await closeQuietly(target)
+    await rm(part, { force: true }).catch(() => {})
+    throw error
+  }
+  await usable(what, async () => {
+    await target.close()
+    await rename(part, path)
+    await syncFolders(folder, dirname(folder), root)
+  })
 }
 
 export async function closeQuietly(file: FileHandle): Promise<void> {

@@ -30,10 +30,20 @@ export interface FileBytes {
   open(key: string, range: ByteRange | null): Promise<OpenObject | null>
   /** Deletes an object. Succeeds also when the object does not exist. @throws ServiceError `store_unavailable` */
   delete(key: string): Promise<void>
+  /**
+   * Yields the keys of the objects that begin with one hexadecimal digit, a page at a time. Other names are left out.
+   *
+   * @throws ServiceError `store_unavailable`
+   */
+  list(digit: string): AsyncIterable<readonly string[]>
   close(): Promise<void>
+}
+
+export function isObjectKey(name: string): boolean {
+  return /^[0-9a-f]{32}$/.test(name)
 }
 
 /** The keys are those of `randomId`. */
 export function requireKey(key: string): void {
-  if (!/^[0-9a-f]{32}$/.test(key)) throw new Error('The key of an object must be 32 hexadecimal digits')
+  if (!isObjectKey(key)) throw new Error('The key of an object must be 32 hexadecimal digits')
 }

@@ -20,6 +20,10 @@ export class MemoryBytes implements FileBytes {
     this.#objects.delete(key)
   }
 
+  async *list(digit: string): AsyncGenerator<readonly string[], void> {
+    yield [...this.#objects.keys()].filter((key) => key.startsWith(digit))
+  }
+
   async close(): Promise<void> {}
 }
 

@@ -21,6 +21,12 @@ export function openFileBytes(settings: Settings, inMemory: boolean): FileBytes 
   })
 }
 
+/** Whether the settings name a storage for files. */
+export function hasFileStorage({ files, database }: Pick<Settings, 'files' | 'database'>): boolean {
+  const place = files ?? besideDatabase(database)
+  return place !== null && place !== 'off'
+}
+
 /** `data/troupe.db-files` for `sqlite:data/troupe.db`. Null: several machines may use the database, and share no folder. */
 function besideDatabase(database: string): string | null {
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(database)?.[1]
@@ -34,7 +40,7 @@ const off = async (): Promise<never> => {
   )
 }
 
-const noBytes: FileBytes = { put: off, open: off, delete: off, close: async () => {} }
+const noBytes: FileBytes = { put: off, open: off, delete: off, async *list() {}, close: async () => {} }
 
 /** Loads a storage when the first file needs it, so that a start loads little (docs/decisions/059). */
 function lazily(load: () => Promise<FileBytes>): FileBytes {
@@ -44,6 +50,9 @@ function lazily(load: () => Promise<FileBytes>): FileBytes {
     put: async (key, chunks) => (await loaded()).put(key, chunks),
     open: async (key, range) => (await loaded()).open(key, range),
     delete: async (key) => (await loaded()).delete(key),
+    async *list(digit) {
+      yield* (await loaded()).list(digit)
+    },
     close: async () => (await loading)?.close(),
   }
 }

@@ -1,5 +1,5 @@
 /** Stores the bytes of files in an S3-compatible store. */
-import { type ByteRange, type FileBytes, type OpenObject, requireKey } from './file-bytes.ts'
+import { type ByteRange, type FileBytes, isObjectKey, type OpenObject, requireKey } from './file-bytes.ts'
 import { S3Objects, type S3Settings } from './s3-objects.ts'
 
 export { s3Settings } from './s3-objects.ts'
@@ -24,6 +24,10 @@ export class S3Bytes implements FileBytes {
   async delete(key: string): Promise<void> {
     requireKey(key)
     await this.#objects.delete(key)
+  }
+
+  async *list(digit: string): AsyncGenerator<readonly string[], void> {
+    for await (const names of this.#objects.list(digit, 'all')) yield names.filter(isObjectKey)
   }
 
   close(): Promise<void> {

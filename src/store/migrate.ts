@@ -72,7 +72,7 @@ export async function migrate(migrations: readonly Migration[], target: Migratio
         'INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES ($1, $2, $3, $4)',
         next.number,
         next.name,
-        checksumOf(next),
+        migrationChecksum(next),
         Date.now(),
       )
       return true
@@ -104,7 +104,7 @@ async function appliedIn(statements: MigrationStatements, target: MigrationTarge
 function judge(migrations: readonly Migration[], applied: readonly AppliedRow[]): Migration | null {
   const initial = migrations.find(({ number }) => number === 1)
   const made = applied.find(({ number }) => number === 1)
-  if (made !== undefined && initial !== undefined && made.checksum !== checksumOf(initial))
+  if (made !== undefined && initial !== undefined && made.checksum !== migrationChecksum(initial))
     throw new StoreStartError(
       'Cannot use the database: an unreleased version of Troupe created it; start with a new database.',
     )
@@ -116,7 +116,7 @@ function judge(migrations: readonly Migration[], applied: readonly AppliedRow[])
     )
   for (const row of applied) {
     const migration = migrations.find((candidate) => candidate.number === row.number)
-    if (migration === undefined || checksumOf(migration) !== row.checksum)
+    if (migration === undefined || migrationChecksum(migration) !== row.checksum)
       throw new StoreStartError(
         `Cannot use the database: its migration ${row.number} ("${row.name}") differs from the one in this release; nothing was changed.`,
       )
@@ -125,6 +125,6 @@ function judge(migrations: readonly Migration[], applied: readonly AppliedRow[])
   return migrations.find((migration) => !done.has(migration.number)) ?? null
 }
 
-function checksumOf(migration: Migration): string {
+export function migrationChecksum(migration: Migration): string {
   return createHash('sha256').update(migration.sql).digest('hex')
 }

@@ -89,6 +89,16 @@ for (const [name, open] of storages) {
       assert.equal(await textOf(bytes, 'aa112233445566778899aabbccddeeff'), null)
     })
 
+    it('lists its objects by their first digit', async () => {
+      const listed = async (digit: string): Promise<string[]> => (await Array.fromAsync(bytes.list(digit))).flat()
+      for (const last of ['1', '2', '3']) await bytes.put(`b0${'0'.repeat(29)}${last}`, pieces(last))
+      await bytes.put(`b1${'0'.repeat(30)}`, pieces('x'))
+      const all = [...['1', '2', '3'].map((last) => `b0${'0'.repeat(29)}${last}`), `b1${'0'.repeat(30)}`]
+      assert.deepEqual((await listed('b')).toSorted(), all)
+      assert.deepEqual(await listed('c'), [])
+      assert.ok((await listed('0')).includes(keys[0]))
+    })
+
     it('refuses a key that is not one of its own', async () => {
       await assert.rejects(bytes.put('../x', pieces('x')))
       await assert.rejects(bytes.open('../x', null))
@@ -102,6 +112,11 @@ describe('the storage of files in a folder', () => {
     const bytes = new DirectoryBytes(join(folder, 'plain'))
     await assert.rejects(bytes.put(keys[0], pieces('x')), { code: 'store_unavailable' })
     await assert.rejects(bytes.open(keys[0], null), { code: 'store_unavailable' })
+    await assert.rejects(Array.fromAsync(bytes.list('0')), { code: 'store_unavailable' })
+  })
+
+  it('lists no objects before the folder exists', async () => {
+    assert.deepEqual(await Array.fromAsync(new DirectoryBytes(join(folder, 'none')).list('0')), [])
   })
 })
 

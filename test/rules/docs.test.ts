@@ -448,10 +448,13 @@ describe('the guide to operations', () => {
     const { url } = await serve('app.ts')
     const { actor } = await createActor(url)
     const [command] = blocksOf(read('docs/operations.md'), 'Backups').filter(({ language }) => language === 'sh')
-    await bash(command?.text ?? '', { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` })
-    const copy = new DatabaseSync(place.path('backup.db'), { readOnly: true })
+    const documented = command?.text.trim().split(' ') ?? []
+    assert.deepEqual(documented.slice(0, 2), ['troupe', 'backup'])
+    const copied = [...documented.slice(1, -1), 'monday']
+    assert.equal((await place.run(copied)).code, 0)
+    const copy = new DatabaseSync(place.path('monday/database.db'), { readOnly: true })
     assert.equal(copy.prepare('SELECT id FROM actor').get()?.['id'], actor.id)
     copy.close()
-    await assert.rejects(bash(command?.text ?? '', { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }))
+    assert.equal((await place.run(copied)).code, 1)
   })
 })

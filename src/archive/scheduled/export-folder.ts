@@ -1,7 +1,7 @@
 /** Scheduled exports in a folder. */
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { closeQuietly, codeOf, syncFolders, usable, writeAll } from '../../file/disk.ts'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { codeOf, usable, writeWholeFile } from '../../file/disk.ts'
 import { completeFile, type ExportPlace, isRun } from './export-place.ts'
 
 const deleting = 'delete an old export'
@@ -13,28 +13,8 @@ export class ExportFolder implements ExportPlace {
     this.#root = resolve(root)
   }
 
-  async put(run: string, file: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-    const path = join(this.#root, run, file)
-    const part = `${path}.part`
-    const folder = dirname(path)
-    const target = await usable('store the export', async () => {
-      // Only the service may read exports, because they may have secrets.
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      return open(part, 'w', 0o600)
-    })
-    try {
-      for await (const chunk of chunks) await usable('store the export', () => writeAll(target, chunk))
-      await usable('store the export', () => target.sync())
-    } catch (error) {
-      await closeQuietly(target)
-      await rm(part, { force: true }).catch(() => {})
-      throw error
-    }
-    await usable('store the export', async () => {
-      await target.close()
-      await rename(part, path)
-      await syncFolders(folder, dirname(folder), this.#root)
-    })
+  put(run: string, file: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    return writeWholeFile(join(this.#root, run, file), chunks, { what: 'store the export', root: this.#root })
   }
 
   has(run: string, file: string): Promise<boolean> {

@@ -39,6 +39,8 @@ import { PostgresTransaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 import { types } from './types.ts'
 
+export { readSchema }
+
 export interface PostgresStoreOptions {
   /** The URL, with the parameter `pooler` of `pooler.ts`. */
   readonly url: string
