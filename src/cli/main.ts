@@ -20,7 +20,7 @@ Usage
   troupe keys rotate       encrypts every stored secret again with the first key
   troupe backup <folder>   copies the database and the files of a running service; --verify checks a copy
   troupe restore <folder>  creates the database and the files from such a copy
-  troupe restored          says that the database is a copy, after a restore by other tools
+  troupe restored          says that the database is a copy; --revoke-after ends credentials of a restored database
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
   troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
@@ -99,10 +99,13 @@ run continues with the next one. The next start of the service knows that its da
 
 ${settings}`,
   restored: `troupe restored [--json]
+troupe restored --revoke-after <time> [--dry-run] [--yes] [--json]
 
 Says that the database of DATABASE_URL is a copy, so that a new incarnation of its data begins. Run it after a restore by other
-tools, such as a snapshot of a disk or pg_restore, before the service starts. A restore by troupe restore needs no such
-command, because the copy knows that it is one.
+tools, such as a snapshot of a disk or pg_restore, before the service starts. A copy of troupe backup knows that it is one.
+With --revoke-after, it also ends every credential that was issued or changed after that time: sessions, tokens, API keys, apps,
+clients, relationships, invitations, passkeys, recovery codes, webhooks, accounts at other services, approvals, and passphrases
+of new actors. It asks first, unless --yes is given. --dry-run only counts. <time> is 2026-11-28 or 2026-11-28T09:30:00Z.
 
 ${settings}`,
   scale: `troupe scale init [shards]    distributes the tables over the servers of a Citus cluster

@@ -108,7 +108,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'token',
   ],
   mcp: ['audit-log', 'authorization-server', 'operation', 'property', 'rate-limit'],
-  operator: ['audit-log', 'job', 'outbox', 'publication'],
+  operator: ['audit-log', 'job', 'outbox', 'publication', 'replica', 'token', 'trust', 'webhook'],
   pages: [
     'archive',
     'audit-log',

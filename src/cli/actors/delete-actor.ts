@@ -1,6 +1,4 @@
 /** `troupe actors delete`: deletes one actor, as its owner can. */
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { deleteActor, findActor, lockActor } from '../../actor/actor-store.ts'
 import type { Actor } from '../../actor/actor.ts'
 import { parseActorId } from '../../actor/actor.ts'
@@ -10,9 +8,10 @@ import { Notices } from '../../outbox/notices.ts'
 import type { Store } from '../../store/store.ts'
 import { deletionNoticesOfActors } from '../../trust/trust-notifications.ts'
 import { commandArgs } from '../command-args.ts'
+import { isConfirmed as confirmed } from '../confirm.ts'
 import { withExistingStore } from '../existing-store.ts'
 import { loadApplication } from '../load-application.ts'
-import { print, printable, printText, timeText } from '../output.ts'
+import { print, printable, timeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
 
 export async function deleteActorByCommand(args: readonly string[]): Promise<number> {
@@ -70,16 +69,7 @@ async function deleteWithApplication(file: string, id: string, isSure: boolean |
   }
 }
 
-/** @throws UsageError without a terminal, where no one can answer. */
-async function isConfirmed({ id, creator, createdAt }: Actor, isSure = false): Promise<boolean> {
-  if (isSure) return true
-  if (!process.stdin.isTTY)
-    throw new UsageError('Cannot ask for confirmation without a terminal: add --yes to delete the actor.')
-  printText(
-    `Delete actor ${id} of ${printable(creator)}, created ${timeText(createdAt)}, with all its data? Type its id to confirm: `,
-  )
-  const lines = createInterface({ input: process.stdin })
-  const [answer] = (await Promise.race([once(lines, 'line'), once(lines, 'close').then(() => [''])])) as [string]
-  lines.close()
-  return answer.trim() === id
+function isConfirmed({ id, creator, createdAt }: Actor, isSure: boolean | undefined): Promise<boolean> {
+  const question = `Delete actor ${id} of ${printable(creator)}, created ${timeText(createdAt)}, with all its data? Type its id to confirm: `
+  return confirmed(question, { answer: id, act: 'delete the actor', isSure })
 }
