@@ -45,6 +45,7 @@ export const catalogue = {
   request_timeout: { status: 408, text: 'The request took too long to arrive' },
   too_many_requests: { status: 429, text: 'Too many requests' },
   server_error: { status: 500, text: 'The service failed' },
+  secret_lost: { status: 500, text: 'A stored secret cannot be read, because the service no longer has its key' },
   file_missing: { status: 500, text: 'The content of the file is missing' },
   not_implemented: { status: 501, text: 'The HTTP method is not supported' },
   service_failed: { status: 502, text: 'The third-party service did not return a valid response' },

@@ -40,6 +40,8 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   payload_too_large:
     'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit. The message names the limit of files.',
   range_not_satisfiable: 'Request a range within the size that `Content-Range` names.',
+  secret_lost:
+    'The owner sets the secret again: a new connection, webhook secret or sign-in. The operator adds the key that encrypted it, or runs `troupe actors renew-passphrase` for a passphrase.',
   file_missing: 'The operator restores the storage for files from a backup, or the owner stores the file again.',
   quota_exceeded:
     'Delete what `message` names, or ask the operator to raise the limit. `quota`, `limit` and `used` in the body say which one.',

@@ -11,7 +11,7 @@ import { ringFits } from '../secret/key-check.ts'
 import { NotCreatedError } from '../store/start-error.ts'
 import { commandArgs } from './command-args.ts'
 import { withExistingStore } from './existing-store.ts'
-import { counted, print, printable, printJson, progressTo, sizeText } from './output.ts'
+import { counted, print, printable, printError, printJson, progressTo, sizeText } from './output.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
 
@@ -109,6 +109,6 @@ function nameAll(what: string, objects: readonly string[]): void {
 
 function endOf(number: number, what: string, remedy: string): number {
   if (number === 0) return 0
-  process.stderr.write(`${what} ${counted(number, 'file')}: ${remedy}.\n`)
+  printError(`${what} ${counted(number, 'file')}: ${remedy}.`)
   return 1
 }

@@ -239,7 +239,7 @@ async function requireContents(store: Store, config: Config): Promise<void> {
   let wrong = 0
   let stray = 0
   const name = (count: number, line: string): void => {
-    if (count <= mostNamed) process.stdout.write(`${line}\n`)
+    if (count <= mostNamed) print(line)
   }
   try {
     if (hasFileStorage(config)) {
@@ -257,8 +257,8 @@ async function requireContents(store: Store, config: Config): Promise<void> {
     await bytes.close()
   }
   if (stray > 0)
-    process.stdout.write(
-      `The storage for files has ${stray} ${stray === 1 ? 'object' : 'objects'} that the database does not name. They need space: delete them if no other service uses this storage.\n`,
+    print(
+      `The storage for files has ${stray} ${stray === 1 ? 'object' : 'objects'} that the database does not name. They need space: delete them if no other service uses this storage.`,
     )
   if (wrong > 0)
     throw new StoreStartError(

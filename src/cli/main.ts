@@ -17,7 +17,7 @@ Usage
   troupe doctor address    checks that the public address leads to the running service
   troupe doctor https://…  attacks your own service from outside, and reports what is open
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
-  troupe keys rotate       encrypts every stored secret again with the first key
+  troupe keys rotate       encrypts every stored secret again with the first key; keys forget goes on without a lost one
   troupe backup <folder>   copies the database and the files of a running service; --verify checks a copy
   troupe restore <folder>  creates the database and the files from such a copy
   troupe restored          says that the database is a copy; --revoke-after ends credentials of a restored database
@@ -77,8 +77,11 @@ It checks the settings of troupe serve; for those of troupe dev run: TROUPE_MODE
 ${settings}`,
   keys: `troupe keys new       prints a new key for TROUPE_SECRET_KEYS
 troupe keys rotate    encrypts every stored secret again with the first key of TROUPE_SECRET_KEYS
+troupe keys forget [--yes] [--json]   lets the service start without keys that are lost
 
 To change a key: put a new one before the old one, restart every process, rotate, and remove the old one.
+When a key is lost, set a new one with another id and run forget: it lists what cannot be read without the lost key, and asks,
+unless --yes is given. It deletes nothing: a key that is found later opens its secrets again.
 
 ${settings}`,
   backup: `troupe backup <folder> [--json]
@@ -173,6 +176,7 @@ troupe actors show <actor> [--json]
 troupe actors export <actor> [--secrets] [--output <file>]
 troupe actors import <file>
 troupe actors delete <actor> [module] [--yes]
+troupe actors renew-passphrase <actor>
 troupe actors seed <module> [file]
 
 ls lists actors, oldest first, 50 unless --limit names another number. The last line names the place of the next page.
@@ -181,6 +185,7 @@ stored values.
 export writes the archive of an actor: JSON Lines, to standard output or to a new file. With --secrets, it also has the
 secrets of relationships and webhooks, so that they work after an import. Keep such a file like a password.
 import creates an actor from an archive, with the same id. The actor must not exist. - reads standard input.
+renew-passphrase replaces the passphrase of an actor and prints the new one. Sessions stay.
 delete deletes an actor with all its data, and notifies its peers. It asks first, unless --yes is given. With the module of
 the application, its handlers receive the same events as when the owner deletes the actor.
 seed runs seed.ts beside the module, or another file: export default async ({ app, actors }) => { … }
@@ -197,6 +202,7 @@ const readsOptions: ReadonlySet<string> = new Set([
   'dev',
   'doctor',
   'import-actingweb',
+  'keys',
   'restore',
   'restored',
   'shadow',

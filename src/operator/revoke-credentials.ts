@@ -2,8 +2,7 @@
  * Ends the credentials that were issued or changed after a time. A restore brings back what was revoked after the copy, and an
  * attacker may have made some of it before. Each batch is a transaction, so an interrupted run continues with the next one.
  */
-import { setPassphrase } from '../actor/actor-store.ts'
-import { lockActor } from '../actor/actor-store.ts'
+import { lockActor, setPassphrase } from '../actor/actor-store.ts'
 import { deleteNoticesOf } from '../outbox/notice-store.ts'
 import { Notices } from '../outbox/notices.ts'
 import { deletePublisherSubscriptions } from '../publication/publisher-store.ts'

@@ -2,7 +2,7 @@
 import { currentContext } from '../observe/context.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId } from '../secret/random.ts'
-import { open, seal, type Sealed } from '../secret/sealed.ts'
+import { isLost, open, seal, type Sealed } from '../secret/sealed.ts'
 import { bindingOf, noticeSecret, trustSecret } from '../secret/sealed-columns.ts'
 import type { AfterCommit, Transaction } from '../store/store.ts'
 import type { Deliveries, QueuedNotice } from './deliveries.ts'
@@ -50,7 +50,8 @@ export class Notices {
 
   async #insert(tx: Transaction, notices: readonly Notice[]): Promise<readonly QueuedNotice[]> {
     if (notices.length === 0) return []
-    const rebound = notices.map((notice) => this.#rebound(notice))
+    const rebound = notices.flatMap((notice) => this.#rebound(notice))
+    if (rebound.length === 0) return []
     await insertNotices(tx, rebound, this.#deps.now())
     return rebound
   }
@@ -62,12 +63,19 @@ export class Notices {
   }
 
   /** Seals the secret for the notice, because its trust may be deleted before the notice is sent. */
-  #rebound(notice: Notice): StoredNotice {
+  #rebound(notice: Notice): StoredNotice[] {
     const { keyRing } = this.#deps
     const id = randomId()
-    const secret = open(keyRing, notice.secret, bindingOf(trustSecret, notice.actorId, notice.peerId))
+    let secret: string
+    try {
+      secret = open(keyRing, notice.secret, bindingOf(trustSecret, notice.actorId, notice.peerId))
+    } catch (error) {
+      // Without its secret, the peer would refuse the notice. The owner must be able to end the relationship all the same.
+      if (isLost(error)) return []
+      throw error
+    }
     const requestId = currentContext()?.requestId ?? ''
-    return { ...notice, id, requestId, secret: seal(keyRing, secret, bindingOf(noticeSecret, id)) }
+    return [{ ...notice, id, requestId, secret: seal(keyRing, secret, bindingOf(noticeSecret, id)) }]
   }
 }
 

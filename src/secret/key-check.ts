@@ -2,7 +2,8 @@
 import { ServiceError } from '../errors.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
-import { beginningWith, open } from './sealed.ts'
+import { findForgottenKeys } from './forgotten-keys.ts'
+import { beginningWith, keyIdOf, open } from './sealed.ts'
 import { actorPassphrase, sealedColumns } from './sealed-columns.ts'
 import { findSecrets, type SealedPage, sealedPage, type StoredSecret } from './sealed-pages.ts'
 
@@ -32,7 +33,21 @@ export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
       if (found.some(opens)) return true
     }
   }
-  return false
+  return areAllForgotten(store)
+}
+
+/** Whether every stored secret is of a forgotten key. The store then has no secret yet for the configured keys. */
+async function areAllForgotten(store: Store): Promise<boolean> {
+  const forgotten = [...(await store.read(findForgottenKeys))].map(beginningWith)
+  if (forgotten.length === 0) return false
+  const q: Pick<Queries, 'all'> = { all: (sql, ...params) => store.sweep(sql, ...params) }
+  for (const column of sealedColumns) {
+    const others = forgotten.map((_, at) => `SUBSTR(${column.column}, 1, $${2 * at + 2}) <> $${2 * at + 1}`)
+    const where = `WHERE ${column.column} <> '' AND ${others.join(' AND ')} LIMIT 1`
+    const params = forgotten.flatMap((beginning) => [beginning, beginning.length])
+    if ((await findSecrets(q, column, where, params)).length > 0) return false
+  }
+  return true
 }
 
 function canOpen(ring: KeyRing, secret: StoredSecret): boolean {
@@ -49,8 +64,26 @@ function whyUnreadable(ring: KeyRing, { sealed, binding }: StoredSecret): string
   }
 }
 
-/** Reads every stored secret in pages, and yields the reason for each secret that the key ring does not open. */
+/**
+ * Reads every stored secret in pages, and yields the reason for each secret that the key ring does not open, besides those of
+ * forgotten keys.
+ */
 export async function* unreadableSecrets(store: Store, ring: KeyRing): AsyncGenerator<string> {
+  const forgotten = await store.read(findForgottenKeys)
+  for await (const { keyId, reason } of unopenedSecrets(store, ring))
+    if (keyId === null || ring.keys.has(keyId) || !forgotten.has(keyId)) yield reason
+}
+
+export interface UnopenedSecret {
+  /** Table and column, such as `trust.secret`. */
+  readonly field: string
+  /** Null: the value is not a sealed one. */
+  readonly keyId: string | null
+  readonly reason: string
+}
+
+/** Reads every stored secret in pages, and yields those that the key ring does not open. */
+export async function* unopenedSecrets(store: Store, ring: KeyRing): AsyncGenerator<UnopenedSecret> {
   for (const column of sealedColumns) {
     let last: readonly string[] | null = null
     do {
@@ -58,7 +91,8 @@ export async function* unreadableSecrets(store: Store, ring: KeyRing): AsyncGene
       const page: SealedPage = await store.read((q) => sealedPage(q, column, after))
       for (const secret of page.secrets) {
         const reason = whyUnreadable(ring, secret)
-        if (reason !== null) yield reason
+        const field = `${column.table}.${column.column}`
+        if (reason !== null) yield { field, keyId: keyIdOf(secret.sealed), reason }
       }
       last = page.last
     } while (last !== null)

@@ -1,8 +1,9 @@
 /** Key rotation: seals all values of older keys again with the current key. */
 import { ServiceError } from '../errors.ts'
 import type { Param, Store, Transaction } from '../store/store.ts'
+import { findForgottenKeys } from './forgotten-keys.ts'
 import type { KeyRing } from './key-ring.ts'
-import { needsReseal, open, seal } from './sealed.ts'
+import { isLost, keyIdOf, needsReseal, open, seal } from './sealed.ts'
 import { sealedColumns, type SealedColumn } from './sealed-columns.ts'
 import { sealedPage, type StoredSecret } from './sealed-pages.ts'
 
@@ -53,10 +54,11 @@ async function resealPage(
   after: readonly string[] | null,
 ): Promise<Page> {
   const { secrets, last } = await sealedPage(tx, column, after)
+  const forgotten = await findForgottenKeys(tx)
   const failures: ServiceError[] = []
   let resealed = 0
   for (const secret of secrets) {
-    if (!needsReseal(ring, secret.sealed)) continue
+    if (!needsReseal(ring, secret.sealed) || isForgotten(ring, forgotten, secret)) continue
     try {
       resealed += await resealOne(
         tx,
@@ -65,11 +67,16 @@ async function resealPage(
         seal(ring, open(ring, secret.sealed, secret.binding), secret.binding),
       )
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'server_error') throw error
+      if (!(error instanceof ServiceError) || (error.code !== 'server_error' && !isLost(error))) throw error
       failures.push(error)
     }
   }
   return { resealed, failures, last }
+}
+
+function isForgotten(ring: KeyRing, forgotten: ReadonlySet<string>, { sealed }: StoredSecret): boolean {
+  const id = keyIdOf(sealed)
+  return id !== null && !ring.keys.has(id) && forgotten.has(id)
 }
 
 /** Updates one value unless it changed meanwhile, because a new secret is already sealed with the current key. */

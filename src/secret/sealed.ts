@@ -38,14 +38,17 @@ export function seal(ring: KeyRing, plaintext: string, binding: readonly string[
 /**
  * Opens a sealed value. Returns exactly the string that was sealed.
  *
- * @throws ServiceError `server_error` when the key is missing or wrong, or the value was changed or moved. Another encoding
+ * @throws ServiceError `secret_lost` when the key is missing; `server_error` when it is wrong, or the value was changed or moved. Another encoding
  *   of the same bytes counts as a change. The reason names the key.
  */
 export function open(ring: KeyRing, sealed: Sealed, binding: readonly string[]): string {
   const id = keyIdOf(sealed)
   if (id === null) throw cannot('open', 'it is not a sealed value', binding)
   const key = ring.keys.get(id)
-  if (key === undefined) throw cannot('open', `key "${id}" is not in the key ring`, binding)
+  if (key === undefined) {
+    const { reason = '' } = cannot('open', `key "${id}" is not in the key ring`, binding).detail
+    throw new ServiceError('secret_lost', undefined, { reason })
+  }
   const text = sealed.slice(prefix.length + id.length + 1)
   const box = Buffer.from(text, 'base64url')
   // The decoder ignores characters outside of base64url, so only encoding the bytes again detects a changed value.
@@ -74,7 +77,13 @@ export function needsReseal(ring: KeyRing, sealed: Sealed): boolean {
   return keyIdOf(sealed) !== ring.currentId
 }
 
-function keyIdOf(sealed: string): string | null {
+/** Whether a secret could not be opened because its key is missing. */
+export function isLost(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'secret_lost'
+}
+
+/** Id of the key that sealed the value. Null: it is not a sealed value. */
+export function keyIdOf(sealed: string): string | null {
   const end = sealed.indexOf('.', prefix.length)
   return sealed.startsWith(prefix) && end > prefix.length ? sealed.slice(prefix.length, end) : null
 }

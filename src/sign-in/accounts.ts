@@ -2,7 +2,7 @@
 import { present } from '../json/present.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { accountTokens, bindingOf } from '../secret/sealed-columns.ts'
-import { open, seal, type Sealed } from '../secret/sealed.ts'
+import { isLost, open, seal, type Sealed } from '../secret/sealed.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import {
   type Account,
@@ -118,7 +118,7 @@ export class Accounts {
         person.tokens === null
           ? account.providerTokens
           : this.#seal(actorId, {
-              ...refreshTokenOf(this.#opened(account)),
+              ...this.#refreshToken(account),
               ...tokenFields(person.tokens, this.#now()),
             }),
     })
@@ -150,12 +150,22 @@ export class Accounts {
   async clearProviderTokens(tx: Transaction, actorId: string): Promise<void> {
     const account = await findAccount(tx, actorId)
     if (account === null) return
-    const kept = refreshTokenOf(this.#opened(account))
+    const kept = this.#refreshToken(account)
     await updateAccount(tx, account, { ...account, providerTokens: this.#seal(actorId, kept) })
   }
 
   #seal(actorId: string, tokens: ProviderTokenFields): Sealed {
     return seal(this.#keyRing, JSON.stringify(tokens), bindingOf(accountTokens, actorId))
+  }
+
+  /** None when its key is lost: the next tokens of the provider replace it. */
+  #refreshToken(account: Pick<Account, 'actorId' | 'providerTokens'>): ProviderTokenFields {
+    try {
+      return refreshTokenOf(this.#opened(account))
+    } catch (error) {
+      if (isLost(error)) return {}
+      throw error
+    }
   }
 
   #opened({ actorId, providerTokens }: Pick<Account, 'actorId' | 'providerTokens'>): ProviderTokenFields {

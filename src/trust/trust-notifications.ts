@@ -3,7 +3,7 @@ import { findNotice } from '../outbox/notice-store.ts'
 import { type Notice, noticeTo } from '../outbox/notice.ts'
 import { openNoticeSecret } from '../outbox/notices.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { open, seal } from '../secret/sealed.ts'
+import { isLost, open, seal } from '../secret/sealed.ts'
 import { bindingOf, companionPassphrase, trustSecret } from '../secret/sealed-columns.ts'
 import type { Queries } from '../store/store.ts'
 import { type Companion, findCompanionsOf } from './companion-store.ts'
@@ -43,7 +43,7 @@ export async function deletionNoticesOfActors(
   const looked = new Set(companions.map(({ actorId, peerId }) => `${actorId} ${peerId}`))
   const trusts = await findTrustsOfActors(q, actorIds)
   return [
-    ...companions.map((companion) => companionDeletionNotice(ring, companion)),
+    ...companions.flatMap((companion) => companionDeletionNotice(ring, companion)),
     ...(await deletionNotices(
       q,
       ring,
@@ -72,9 +72,16 @@ function isUnanswered({ ownRequest, peerApproved }: Trust): boolean {
 }
 
 /** Deletes the companion. Its passphrase as a bearer token authenticates the trustee. */
-function companionDeletionNotice(ring: KeyRing, { actorId, kind, peerId, baseuri, passphrase }: Companion): Notice {
-  const clear = open(ring, passphrase, bindingOf(companionPassphrase, actorId, kind))
-  return {
+function companionDeletionNotice(ring: KeyRing, { actorId, kind, peerId, baseuri, passphrase }: Companion): Notice[] {
+  let clear: string
+  try {
+    clear = open(ring, passphrase, bindingOf(companionPassphrase, actorId, kind))
+  } catch (error) {
+    // The companion cannot be reached any longer.
+    if (isLost(error)) return []
+    throw error
+  }
+  const notice: Notice = {
     kind: 'trust_deleted',
     actorId,
     peerId,
@@ -84,4 +91,5 @@ function companionDeletionNotice(ring: KeyRing, { actorId, kind, peerId, baseuri
     secret: seal(ring, clear, bindingOf(trustSecret, actorId, peerId)),
     body: null,
   }
+  return [notice]
 }

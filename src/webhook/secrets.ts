@@ -1,6 +1,6 @@
 /** The stored secrets of a webhook. */
 import type { KeyRing } from '../secret/key-ring.ts'
-import { open, seal, type Sealed } from '../secret/sealed.ts'
+import { isLost, open, seal, type Sealed } from '../secret/sealed.ts'
 import { bindingOf, webhookSecrets } from '../secret/sealed-columns.ts'
 
 export interface Secrets {
@@ -17,6 +17,16 @@ export function sealSecrets(ring: KeyRing, actorId: string, id: string, secrets:
 
 export function openSecrets(ring: KeyRing, actorId: string, id: string, sealed: Sealed): Secrets {
   return JSON.parse(open(ring, sealed, bindingOf(webhookSecrets, actorId, id))) as Secrets
+}
+
+/** The secret before a rotation. Null: its key is lost, and only the new secret can sign. */
+export function secretBefore(ring: KeyRing, actorId: string, id: string, sealed: Sealed): string | null {
+  try {
+    return openSecrets(ring, actorId, id, sealed).secret
+  } catch (error) {
+    if (isLost(error)) return null
+    throw error
+  }
 }
 
 /** The secrets that sign at a time: the current one first. */

@@ -16,6 +16,10 @@ import { writtenAuditLog } from '../support/written-audit-log.ts'
 const newKey = 'k2:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U'
 const wrongKey = 'k1:Yq2mT7vX0rKd5ZpWcB8nHs4JuLgEfAi1oR9xQyN3w6M'
 const neutral = { error: 'server_error', message: 'The service failed' }
+const lost = {
+  error: 'secret_lost',
+  message: 'A stored secret cannot be read, because the service no longer has its key',
+}
 
 async function storeOf(service: TestService) {
   return (await service.app.running()).store
@@ -233,7 +237,7 @@ forEachService((start, dialect) => {
         ]
         for (const answer of answers) {
           assert.equal(answer.status, 500)
-          assert.deepEqual(await answer.json(), neutral)
+          assert.deepEqual(await answer.json(), secretKeys === newKey ? lost : neutral)
         }
         assert.deepEqual(
           reasonsIn(service),

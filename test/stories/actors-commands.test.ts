@@ -246,8 +246,8 @@ export default seed
       await fill(async (app) => void (await createAda(app)))
       place.write('value.ts', 'export default 7\n')
       const refusals: [args: string[], sentence: string][] = [
-        [[], 'Cannot run troupe actors: expected ls, show, export, import, delete or seed.'],
-        [['list'], 'Cannot run troupe actors: expected ls, show, export, import, delete or seed.'],
+        [[], 'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase or seed.'],
+        [['list'], 'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase or seed.'],
         [['ls', 'ada'], 'Cannot run troupe actors ls: expected options only.'],
         [['ls', '--all'], 'Unknown option --all of troupe actors ls: troupe actors ls --help lists the options.'],
         [['ls', '--limit'], 'Cannot run troupe actors ls: --limit has a missing or unexpected value.'],

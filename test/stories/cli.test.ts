@@ -69,13 +69,13 @@ describe('troupe', () => {
       [['serve', 'app.ts', 'b.ts'], 'Cannot run troupe serve: expected one module, as in troupe serve app.ts'],
       [['dev', '--watch', 'app.ts'], 'Unknown option --watch of troupe dev: troupe dev --help lists the options.'],
       [['doctor', 'now'], 'Cannot run troupe doctor: expected the URL of a service, deep, address or no argument.'],
-      [['keys'], 'Cannot run troupe keys: expected new or rotate.'],
+      [['keys'], 'Cannot run troupe keys: expected new, rotate or forget.'],
       [['migrate-data'], 'Cannot run troupe migrate-data: expected one module, and plan for a dry run.'],
       [
         ['migrate-data', 'app.ts', 'now'],
         'Cannot run troupe migrate-data: expected one module, and plan for a dry run.',
       ],
-      [['keys', 'old'], 'Cannot run troupe keys: expected new or rotate.'],
+      [['keys', 'old'], 'Cannot run troupe keys: expected new, rotate or forget.'],
     ]
     for (const [args, sentence] of refusals) assertRefused(await place.run(args, { env: free }), sentence)
     assert.equal(existsSync(place.path('data')), false)

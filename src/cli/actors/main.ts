@@ -7,6 +7,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   export: async (args) => (await import('./archive-actor.ts')).exportActorByCommand(args),
   import: async (args) => (await import('./archive-actor.ts')).importActorByCommand(args),
   delete: async (args) => (await import('./delete-actor.ts')).deleteActorByCommand(args),
+  'renew-passphrase': async (args) => (await import('./renew-passphrase.ts')).renewPassphrase(args),
   seed: async (args) => (await import('./seed-actors.ts')).seedActors(args),
 }
 
@@ -14,6 +15,8 @@ export async function actors(args: readonly string[]): Promise<number> {
   const [word = '', ...rest] = args
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined)
-    throw new UsageError('Cannot run troupe actors: expected ls, show, export, import, delete or seed.')
+    throw new UsageError(
+      'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase or seed.',
+    )
   return command(rest)
 }

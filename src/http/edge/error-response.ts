@@ -43,6 +43,7 @@ const faults: ReadonlySet<ErrorCode> = new Set([
   'migration_failed',
   'newer_data',
   'file_missing',
+  'secret_lost',
   'insufficient_storage',
 ])
 

@@ -164,6 +164,7 @@ const errors: Record<ErrorCode, string> = {
   request_timeout: 'Sending took too long. Try again.',
   too_many_requests: 'Too many requests. Wait a moment and try again.',
   server_error: 'Something failed. Try again later.',
+  secret_lost: 'A stored secret can no longer be read. Set it again, or ask the operator.',
   file_missing: 'The content of this file is missing.',
   not_implemented: 'This kind of request isn’t supported.',
   service_failed: 'The other service can’t be reached right now. Try again later.',

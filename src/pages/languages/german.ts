@@ -135,6 +135,7 @@ const errors: Messages['errors'] = {
   request_timeout: 'Das Senden hat zu lange gedauert. Versuchen Sie es erneut.',
   too_many_requests: 'Zu viele Anfragen. Warten Sie einen Moment und versuchen Sie es erneut.',
   server_error: 'Etwas ist fehlgeschlagen. Versuchen Sie es später erneut.',
+  secret_lost: 'Ein gespeichertes Geheimnis ist nicht mehr lesbar. Lege es neu fest oder frage den Betreiber.',
   file_missing: 'Der Inhalt dieser Datei fehlt.',
   not_implemented: 'Solche Anfragen werden nicht unterstützt.',
   service_failed: 'Der andere Dienst ist zurzeit nicht erreichbar. Versuchen Sie es später erneut.',
