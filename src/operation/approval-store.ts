@@ -99,6 +99,8 @@ export async function findWaiting(
 /** A change of state at `now`. The approval expires at `until`. Both are Unix milliseconds. */
 export interface ApprovalMove {
   readonly from: ApprovalState
+  /** Another state from which the change is allowed. */
+  readonly orFrom?: ApprovalState
   readonly to: ApprovalState
   readonly now: number
   readonly until: number
@@ -109,17 +111,18 @@ export async function moveApproval(
   tx: Transaction,
   actorId: string,
   approvalId: string,
-  { from, to, now, until }: ApprovalMove,
+  { from, orFrom = from, to, now, until }: ApprovalMove,
 ): Promise<boolean> {
   const moved = await tx.run(
     `UPDATE approval SET state = $4, expires_at = $6, runs = runs + CASE WHEN $4 = 'used' THEN 1 ELSE 0 END
-     WHERE actor_id = $1 AND approval_id = $2 AND state = $3 AND expires_at > $5`,
+     WHERE actor_id = $1 AND approval_id = $2 AND (state = $3 OR state = $7) AND expires_at > $5`,
     actorId,
     approvalId,
     from,
     to,
     now,
     until,
+    orFrom,
   )
   return moved === 1
 }

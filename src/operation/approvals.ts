@@ -257,9 +257,8 @@ export class Approvals {
   async decide(actorId: string, approvalId: string, decision: Decided): Promise<boolean> {
     const { store, live, now, note } = this.#deps
     const decided = await store.writeActor(actorId, async (tx, actor) => {
-      const found = await findApproval(tx, actorId, approvalId)
-      const from = found?.state === 'approved' && decision === 'denied' ? 'approved' : 'waiting'
-      const move = { from, to: decision, now: now(), until: now() + waitMs } as const
+      const orFrom = decision === 'denied' ? 'approved' : 'waiting'
+      const move = { from: 'waiting', orFrom, to: decision, now: now(), until: now() + waitMs } as const
       if (!(await moveApproval(tx, actorId, approvalId, move))) return null
       await live.record(tx, actor, 'approvals', [approvalId])
       return findApproval(tx, actorId, approvalId)
