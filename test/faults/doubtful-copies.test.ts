@@ -72,7 +72,7 @@ forEachService((start) => {
       ['a closed connection, twice', ['cut', 'cut'], 2],
     ]
     for (const [what, replies, calls] of ends) {
-      it(`with ${what} leaves a doubt that one resync ends within two minutes (SUB-21)`, async () => {
+      it(`with ${what} leaves a doubt that one resync ends within two minutes (SUB-18)`, async () => {
         const { put, remote, state, until, callbacks, clock, service } = await world([...replies, 204])
         await put('sunny')
         await until(() => remote.received.length === calls, 1000)
@@ -96,7 +96,7 @@ forEachService((start) => {
       })
     }
 
-    it('does not delay the changes after it, which leave the doubt (SUB-21)', async () => {
+    it('does not delay the changes after it, which leave the doubt (SUB-18)', async () => {
       const { put, remote, state, until, callbacks } = await world([404, 204])
       await put('sunny')
       await until(async () => (await state()).outcomes[1] === 'failed', 100)
@@ -112,7 +112,7 @@ forEachService((start) => {
       assert.deepEqual(callbacks().at(-1), [1, 'resync', 3])
     })
 
-    it('is followed by resyncs that become rarer, once a day at last, and never end (SUB-21)', async () => {
+    it('is followed by resyncs that become rarer, once a day at last, and never end (SUB-18)', async () => {
       const { put, remote, until, callbacks, state } = await world([404])
       await put('sunny')
       await until(() => remote.received.length === 9, 5 * minuteMs)
@@ -129,7 +129,7 @@ forEachService((start) => {
       await until(async () => !(await state()).isFailing, hourMs)
     })
 
-    it('of a peer that answered 410 is repaired after an hour, not only by a person (SUB-21)', async () => {
+    it('of a peer that answered 410 is repaired after an hour, not only by a person (SUB-18)', async () => {
       const { put, remote, state, until, callbacks } = await world([410, 204])
       await put('sunny')
       await until(async () => (await state()).state === 'stopped', 100)
@@ -141,7 +141,7 @@ forEachService((start) => {
       assert.deepEqual(callbacks().at(-1)?.[1], 'resync')
     })
 
-    it('is not repaired while the owner has withdrawn the approval, and at once when it is renewed (SUB-21)', async () => {
+    it('is not repaired while the owner has withdrawn the approval, and at once when it is renewed (SUB-18)', async () => {
       const { put, remote, state, until, actor, peer, callbacks, clock, service } = await world([404, 204])
       await put('sunny')
       await until(async () => (await state()).outcomes[1] === 'failed', 100)
@@ -159,7 +159,7 @@ forEachService((start) => {
   })
 
   describe('a Python peer whose ingress fails for a while', () => {
-    it('has the same list as its publisher afterwards, without another change (SUB-21)', async () => {
+    it('has the same list as its publisher afterwards, without another change (SUB-18)', async () => {
       const clock = new ManualClock()
       const peer = await PythonPeer.start({ autoAccept: 'friend' })
       closers.push(() => peer.close())

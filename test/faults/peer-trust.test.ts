@@ -393,7 +393,7 @@ forEachService((start) => {
       ['a message of 5000 lines', { desc: 'ab\n'.repeat(5000) }, 'ab\n'.repeat(667).slice(0, 2000), 'urn:test'],
       ['a message that would be cut in a character', { desc: `${'x'.repeat(1999)}😀` }, 'x'.repeat(1999), 'urn:test'],
     ] as const) {
-      it(`is taken with ${what} (PEER-16)`, async () => {
+      it(`is taken with ${what} (PEER-13)`, async () => {
         const actor = await service.createActor()
         const body = { ...stranger('x'), type: 'urn:test', ...sent }
         assert.equal((await send('POST', `/${actor.id}/trust/friend`, null, body)).status, 202)

@@ -37,7 +37,7 @@ forEachService((start) => {
   const secret = 'a'.repeat(40)
 
   describe('a reserved id', () => {
-    it('is refused for a peer that requests a relationship, and nothing is stored (PEER-20)', async () => {
+    it('is refused for a peer that requests a relationship, and nothing is stored (PEER-16)', async () => {
       const service = await start()
       const actor = await service.createActor()
       for (const id of reserved) {
@@ -52,7 +52,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/trust')).text(), '[]')
     })
 
-    it('is refused for a peer to which the owner connects, and for an actor of the service (PEER-20)', async () => {
+    it('is refused for a peer to which the owner connects, and for an actor of the service (PEER-16)', async () => {
       const service = await start()
       const actor = await service.createActor()
       for (const id of reserved) {
@@ -83,7 +83,7 @@ forEachService((start) => {
 
   describe('the history of a peer whose id is the name of a kind of caller', () => {
     for (const kind of kinds) {
-      it(`has the changes of the peer ${kind} alone, and undoes these (PEER-20)`, async () => {
+      it(`has the changes of the peer ${kind} alone, and undoes these (PEER-16)`, async () => {
         const service = await start()
         const actor = await service.createActor()
         const peer = await writer(service, actor, kind)
@@ -110,7 +110,7 @@ forEachService((start) => {
       })
     }
 
-    it('is apart from the changes of a kind, which has a field of its own (PEER-20)', async () => {
+    it('is apart from the changes of a kind, which has a field of its own (PEER-16)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const peer = await writer(service, actor, 'creator')

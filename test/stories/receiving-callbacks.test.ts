@@ -273,7 +273,7 @@ forEachService((start) => {
       assert.deepEqual([await cached(), await peer.copy(), heard.length], [before, { a: 1, b: 1 }, 1])
     })
 
-    it('is stored when it has the present time and the stored one was of a clock that was ahead (R-PERM-05, PEER-15)', async () => {
+    it('is stored when it has the present time and the stored one was of a clock that was ahead (R-PERM-05, PEER-12)', async () => {
       const { peer, grant, cached } = await world()
       await peer.diff(1, { a: 1, b: 1 })
       await grant(push('2031-01-02T00:00:00Z', reading('a', 'b')))

@@ -72,7 +72,7 @@ describe('an actor of the Python implementation (R-SUB-13)', () => {
       ['only its items arrive', ['append', 'append']],
       ['a value of this name exists', ['set', 'append', 'append']],
     ] as const) {
-      it(`is copied when it creates a list over HTTP and ${what} (SUB-20)`, async () => {
+      it(`is copied when it creates a list over HTTP and ${what} (SUB-17)`, async () => {
         const { handle, peer, copy } = await world({ gapTimeoutSeconds: 1 })
         const publisher = new PythonPublisher(peer)
         publisher.properties.set('mood', 'sunny')
@@ -91,7 +91,7 @@ describe('an actor of the Python implementation (R-SUB-13)', () => {
       })
     }
 
-    it('keeps its relationship when it lost only the subscription (PEER-18)', async () => {
+    it('keeps its relationship when it lost only the subscription (PEER-15)', async () => {
       const { handle, peer } = await world()
       const publisher = new PythonPublisher(peer)
       publisher.properties.set('mood', 'sunny')

@@ -377,7 +377,7 @@ forEachService((start) => {
     })
 
     // FastAPI, which the Python library 3.14.0 uses, redirects these addresses, and clients of it send them.
-    it('answer at addresses with a trailing slash as without it (PEER-17)', async () => {
+    it('answer at addresses with a trailing slash as without it (PEER-14)', async () => {
       const { asker, asked, secret } = await mutual()
       const paths = [
         '/trust/',
@@ -463,7 +463,7 @@ forEachService((start) => {
       assert.equal((await jsonOf(await asker.request('GET', `/trust/friend/${asked.id}`)))['peer_approved'], true)
     })
 
-    it('reject a change whose approval is not a boolean, and change nothing (R-TRUST-01, PEER-17)', async () => {
+    it('reject a change whose approval is not a boolean, and change nothing (R-TRUST-01, PEER-14)', async () => {
       const { asker, asked } = await pending()
       const path = `/trust/friend/${asker.id}`
       const before = await storeOf(there, asked)
