@@ -1,4 +1,5 @@
 /** Which of several actors with one creator gets the sign-in of the creator. */
+import { lowerAscii } from '../actor/address.ts'
 import { quoted, ServiceError } from '../errors.ts'
 
 /** An actor whose creator has other actors too. */
@@ -33,7 +34,7 @@ export function decideCreators(
   rivals: readonly RivalActor[],
   choices: ReadonlyMap<string, string>,
 ): readonly SharedCreator[] {
-  const groups = Map.groupBy(rivals, ({ creator }) => creator.toLowerCase())
+  const groups = Map.groupBy(rivals, ({ creator }) => lowerAscii(creator))
   for (const [creator, actor] of choices) {
     if (groups.get(creator)?.some(({ id }) => id === actor) !== true)
       throw new ServiceError(

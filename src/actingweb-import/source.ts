@@ -56,6 +56,10 @@ const needed = [
 /** Rows in one page. */
 const pageRows = 512
 
+/** The letters of ASCII alone, as this service compares creators: `lower` also merges letters that only look alike. */
+const lowerAsciiOf = (column: string): string =>
+  `translate(${column}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')`
+
 const milliseconds = (column: string): string => `CAST(EXTRACT(EPOCH FROM ${column}) * 1000 AS BIGINT)`
 
 export class SourceDatabase {
@@ -149,8 +153,8 @@ export class SourceDatabase {
          EXISTS (SELECT 1 FROM ${this.#in}attributes AS s WHERE s.id = a.id AND s.bucket = '_internal'
            AND s.name = 'email_verified' AND CAST(s.data AS text) IN ('"false"', 'false')) AS unverified
        FROM ${this.#in}actors AS a
-       WHERE lower(a.creator) IN (
-         SELECT lower(creator) FROM ${this.#in}actors GROUP BY lower(creator) HAVING COUNT(DISTINCT id) > 1)
+       WHERE ${lowerAsciiOf('a.creator')} IN (
+         SELECT ${lowerAsciiOf('creator')} FROM ${this.#in}actors GROUP BY ${lowerAsciiOf('creator')} HAVING COUNT(DISTINCT id) > 1)
        ORDER BY a.id COLLATE "C", a.created_at NULLS LAST`,
     )
     // The oldest one of several rows of an actor counts.

@@ -2,7 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import { isReservedId } from '../reserved-ids.ts'
 import type { Sealed } from '../secret/sealed.ts'
-import { parseAddress } from './address.ts'
+import { isCompatibilityForm, lowerAscii, parseAddress, trimAscii } from './address.ts'
 
 export interface Actor {
   readonly id: string
@@ -47,9 +47,13 @@ export function parseActorId(text: string): string | null {
   return text.length <= longestWord && routeWords.has(text.toLowerCase()) ? null : text
 }
 
-/** Normalizes an e-mail address. An empty string means the default creator. */
+/**
+ * Normalizes an e-mail address. An empty string means the default creator.
+ *
+ * @throws ServiceError `invalid_value`, also for an address that differs from another one only in compatibility letters.
+ */
 export function normalizeCreator(text: string | undefined): string {
-  const trimmed = text?.trim() ?? ''
+  const trimmed = trimAscii(text ?? '')
   if (trimmed === '') return defaultCreator
   if (trimmed.length > 512 || /\p{Cc}/u.test(trimmed) || !trimmed.isWellFormed()) {
     throw new ServiceError(
@@ -57,5 +61,11 @@ export function normalizeCreator(text: string | undefined): string {
       'Cannot use this creator: it must be at most 512 characters without control characters',
     )
   }
-  return parseAddress(trimmed) ?? (trimmed.includes('@') ? trimmed.toLowerCase() : trimmed)
+  if (isCompatibilityForm(trimmed) && trimmed.normalize('NFKC').includes('@')) {
+    throw new ServiceError(
+      'invalid_value',
+      'Cannot use this creator: the address has letters of another form, such as full-width letters. Write it with ordinary letters',
+    )
+  }
+  return parseAddress(trimmed) ?? (trimmed.includes('@') ? lowerAscii(trimmed) : trimmed)
 }

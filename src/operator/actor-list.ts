@@ -1,4 +1,5 @@
 /** The SQL that lists actors for operators: newest first, or by the beginning of the creator. */
+import { lowerAscii } from '../actor/address.ts'
 import type { ActorPlace, ListedActor } from '../actor/actor-store.ts'
 import { byKey } from '../store/by-key.ts'
 import type { Queries, Store } from '../store/store.ts'
@@ -46,7 +47,7 @@ export async function findActorsByCreator(
   beginning: string,
   most: number,
 ): Promise<ListedActor[]> {
-  const lower = beginning.toLowerCase()
+  const lower = lowerAscii(beginning)
   const last = '\u{10FFFF}'
   const found = await store.sweep<ListedActor>(
     `SELECT actor_id AS id, name AS creator, created_at AS "createdAt" FROM creator

@@ -1,5 +1,6 @@
 /** The operators of the service: the people whom `TROUPE_ADMINS` names. */
 import { parseAddress } from '../actor/address.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type { Chain } from '../token/chain.ts'
 import type { Account } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
@@ -14,13 +15,22 @@ export interface Operator {
 /** Sessions of these beginnings prove no identity: another program may know the passphrase. */
 const unproven: ReadonlySet<string> = new Set(['passphrase', 'import'])
 
+/** @throws ConfigError for an address that no provider could verify in this spelling. */
+function nameOfOperator(name: string): string {
+  if (/^[a-z][a-z0-9-]*:/.test(name)) return name
+  const address = parseAddress(name)
+  if (address === null)
+    throw new ConfigError(`TROUPE_ADMINS must contain valid addresses: ${JSON.stringify(name)} is not one.`)
+  return address
+}
+
 export class Operators {
   readonly #names: ReadonlySet<string>
   readonly #accounts: Pick<Accounts, 'find'>
 
   /** @param names Addresses, and ids such as `google:1234`. */
   constructor(names: readonly string[], accounts: Pick<Accounts, 'find'>) {
-    this.#names = new Set(names.map((name) => parseAddress(name) ?? name))
+    this.#names = new Set(names.map(nameOfOperator))
     this.#accounts = accounts
   }
 

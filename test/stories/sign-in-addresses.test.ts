@@ -186,6 +186,10 @@ forEachService((start) => {
       'two words@example.com',
       'a@exam\u200bple.com',
       '"q"@example.com',
+      'taken＠example.com',
+      'ｔａｋｅｎ@example.com',
+      'taken@example。com',
+      'ta\u212Aen@example.com',
     ]) {
       it(`may try again after the invalid address ${JSON.stringify(typed)} (IDP-10, R-OC-09)`, async () => {
         const { service, browser } = await startWith()
@@ -199,14 +203,7 @@ forEachService((start) => {
   })
 
   describe('an address that already has an actor', () => {
-    const variants = [
-      'taken@example.com',
-      'TAKEN@Example.com',
-      ' taken@example.com ',
-      'taken＠example.com',
-      'ｔａｋｅｎ@example.com',
-      'taken@example。com',
-    ]
+    const variants = ['taken@example.com', 'TAKEN@Example.com', ' taken@example.com ']
     for (const typed of variants) {
       it(`answers 409 to ${JSON.stringify(typed)} and stores nothing (IDP-09, IDP-10, R-OC-09)`, async () => {
         const { service, browser } = await startWith()
