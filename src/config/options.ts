@@ -438,7 +438,7 @@ export const options = {
     env: 'TROUPE_OPEN_CREATION',
     byDefault: null,
     text: 'Allows anyone to create an actor under any name with `POST /`. When it is off, only a sign-in and the application create actors. A service on which other services create companions needs `1`.',
-    defaultText: '0 in production with an identity provider, else 1',
+    defaultText: '0 in production where people can sign in, also by the passkeys that are on without a setting; else 1',
   }),
   forceEmailAsCreator: flag({
     env: 'TROUPE_FORCE_EMAIL_AS_CREATOR',

@@ -67,11 +67,18 @@ forEachService((start) => {
   describe('the default of open creation', () => {
     const production: StartOptions = { mode: 'production', baseUrl: 'https://troupe.test', allowHttp: true }
 
-    it('is closed in production with a provider, and open otherwise', async () => {
+    it('is closed in production where people can sign in, and open otherwise (IDP-25)', async () => {
       const withProvider = signInAt(await provider())
       for (const [options, status] of [
         [{ ...withProvider }, 201],
-        [{ ...production }, 201],
+        // Passkeys are on without a setting, and count like written ones.
+        [{ ...production }, 403],
+        [{ ...production, env: { TROUPE_PROVIDERS: 'passkey' } }, 403],
+        [{ ...production, env: { TROUPE_PROVIDERS: '' } }, 201],
+        [{ ...production, signIn: [] }, 201],
+        [{ ...production, webUi: false }, 201],
+        [{ ...production, baseUrl: 'http://192.0.2.7' }, 201],
+        [{ ...production, openCreation: true }, 201],
         [{ ...production, ...withProvider }, 403],
         [{ ...production, ...withProvider, openCreation: true }, 201],
         [{ ...production, ...withProvider, env: { TROUPE_OPEN_CREATION: '1' } }, 201],

@@ -393,7 +393,7 @@ forEachService((start) => {
     })
 
     it('leave the API of an actor to its passphrase, and its pages too when the person chooses so', async () => {
-      const service = await start({ baseUrl, mode: 'production' })
+      const service = await start({ baseUrl, mode: 'production', openCreation: true })
       const actor = await service.createActor('Ben')
       const asked = await service.request(`/${actor.id}/www`, { headers: { accept: 'text/html' } })
       assert.equal(asked.status, 302)

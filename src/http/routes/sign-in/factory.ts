@@ -245,8 +245,8 @@ function refuseClosed(deps: FactoryRouteDeps): void {
 function isCreationOpen(deps: FactoryRouteDeps): boolean {
   const { openCreation, mode } = deps.config
   return (
-    openCreation ??
-    !(mode === 'production' && deps.providers.all.some(({ kind, isDefault }) => kind !== 'local' && isDefault !== true))
+    // Passkeys are on without a setting, and let people sign in like written ones.
+    openCreation ?? !(mode === 'production' && deps.providers.all.some(({ kind }) => kind !== 'local'))
   )
 }
 
