@@ -12,6 +12,7 @@ import { isExhausted, type Rate, bucketStandingOf, type Taken } from './gcra.ts'
 import { keyOf, tooMany } from './limiter.ts'
 import { findBuckets, guardActor, takeStored } from './limit-store.ts'
 import type { LimitKey, Rates } from './rates.ts'
+import { sourceBuckets } from './source.ts'
 
 export type FailedAttempt = 'passphrase' | 'secret'
 
@@ -41,9 +42,13 @@ interface Bucket {
 
 interface Guarded {
   readonly pair: Bucket | null
-  readonly source: Bucket | null
+  /** The sender; behind an unknown proxy also the connection. */
+  readonly source: readonly Bucket[]
   readonly target: Bucket | null
 }
+
+/** The message of the log lines that tools such as fail2ban look for. */
+export const failedSignIn = 'Failed sign-in'
 
 const complainEveryMs = 60_000
 
@@ -85,8 +90,10 @@ export class FailedAttempts {
    * @throws ServiceError `too_many_requests` when the failures of all processes exceed the limit.
    */
   async failed(kind: FailedAttempt, target: Target, source: Source): Promise<void> {
-    const { now } = this.#deps
-    const buckets = bucketsOf(this.#guarded(kind, target.id, source()))
+    const { now, log } = this.#deps
+    const address = source()
+    log.info({ address, method: kind, actorId: target.id }, failedSignIn)
+    const buckets = bucketsOf(this.#guarded(kind, target.id, address))
     if (buckets.length === 0) return
     const counted = buckets.map(({ key, rate }) => this.#failures.take(key, now(), rate))
     const stored = await this.#store(buckets, target)
@@ -139,7 +146,7 @@ export class FailedAttempts {
   #refuseExhausted({ pair, source, target }: Guarded): void {
     const isFull = (bucket: Bucket | null): bucket is Bucket =>
       bucket !== null && this.#failures.isExhausted(bucket.key, this.#deps.now(), bucket.rate)
-    const full = [pair, source].find(isFull)
+    const full = [pair, ...source].find(isFull)
     if (full !== undefined) throw this.#refusal(full)
     const hasFailed = pair === null || this.#failures.emptyAt(pair.key) > this.#deps.now()
     if (hasFailed && isFull(target)) throw this.#refusal(target)
@@ -158,9 +165,15 @@ export class FailedAttempts {
     }
     return {
       pair: source === null ? null : bucket(`${kind}/pair`, `${source}\n${actorId}`),
-      source: source === null ? null : bucket(`${kind}/source`, source),
+      source: source === null ? [] : this.#ofSource(`${kind}/source`, source),
       target: bucket(`${kind}/target`, actorId),
     }
+  }
+
+  #ofSource(limit: LimitKey, source: string): readonly Bucket[] {
+    const rate = this.#deps.rates[limit]
+    if (rate === null) return []
+    return sourceBuckets(source, rate).map((owner) => ({ limit, rate: owner.rate, key: keyOf(limit, owner.of) }))
   }
 
   /** Logs at most one warning a minute, with the number of failures since the last one. */
@@ -178,5 +191,5 @@ export class FailedAttempts {
 }
 
 function bucketsOf({ pair, source, target }: Guarded): readonly Bucket[] {
-  return [pair, source, target].filter((bucket) => bucket !== null)
+  return [pair, ...source, target].filter((bucket) => bucket !== null)
 }

@@ -9,6 +9,7 @@ import { Buckets } from './buckets.ts'
 import { type Rate, type BucketStanding, bucketStandingOf, type Taken } from './gcra.ts'
 import { purgeBuckets, takeStored } from './limit-store.ts'
 import { type LimitKey, limitName, perOf, type Rates } from './rates.ts'
+import { sourceBuckets } from './source.ts'
 import { rateLimitHeaders } from './headers.ts'
 
 export interface LimiterDeps {
@@ -61,7 +62,7 @@ export class Limiter {
    * @throws ServiceError `too_many_requests`, with `Retry-After`.
    */
   async charge(demands: readonly Demand[]): Promise<Readonly<Record<string, string>>> {
-    const buckets = demands.flatMap((demand) => this.#bucketOf(demand) ?? [])
+    const buckets = demands.flatMap((demand) => this.#bucketsOf(demand))
     if (buckets.length === 0) return {}
     for (const bucket of buckets) {
       if (this.#known.isExhausted(bucket.key, this.#deps.now(), bucket.rate)) {
@@ -86,10 +87,11 @@ export class Limiter {
     return this.#purging
   }
 
-  #bucketOf({ limit, of }: Demand): Bucket | null {
+  #bucketsOf({ limit, of }: Demand): readonly Bucket[] {
     const rate = this.#deps.rates[limit]
-    if (rate === null || (of === null && perOf(limit) !== 'total')) return null
-    return { limit, rate, key: keyOf(limit, of ?? '') }
+    if (rate === null || (of === null && perOf(limit) !== 'total')) return []
+    const owners = perOf(limit) === 'source' ? sourceBuckets(of ?? '', rate) : [{ of: of ?? '', rate }]
+    return owners.map((owner) => ({ limit, rate: owner.rate, key: keyOf(limit, owner.of) }))
   }
 
   async #take(buckets: readonly Bucket[]): Promise<readonly Taken[]> {

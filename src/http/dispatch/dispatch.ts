@@ -10,11 +10,13 @@ import type { Log } from '../../observe/log.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { readTraceContext } from '../../observe/trace-context.ts'
 import { failed, type Span, type Tracing } from '../../observe/tracing.ts'
+import { failedSignIn } from '../../rate-limit/failed-attempts.ts'
 import type { LocalLimiter } from '../../rate-limit/local-limiter.ts'
 import { limitersOf } from '../../rate-limit/rates.ts'
+import { SignInRefusal } from '../../sign-in/refusal.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import { compressed } from '../edge/content/compression.ts'
-import { sourceOf } from '../edge/client-address.ts'
+import { isForwardedUnknown, sourceOf } from '../edge/client-address.ts'
 import { Cors } from '../edge/cors.ts'
 import { errorResponse, logError, toServiceError } from '../edge/error-response.ts'
 import type { Handle, HttpRequest } from '../edge/request.ts'
@@ -61,6 +63,7 @@ export class Dispatcher {
   readonly #admission: Admission
   readonly #entrances: Entrances
   readonly #headers: ResponseHeaders
+  #hasWarned = false
 
   constructor(deps: DispatchDeps, routes: readonly Route[]) {
     const { config, baseUrl } = deps
@@ -81,6 +84,7 @@ export class Dispatcher {
 
   readonly handle: Handle = (request) => {
     const { tracing, config } = this.#deps
+    if (!this.#hasWarned && isForwardedUnknown(request, config.trustedProxies)) this.#warn()
     const requestId = requestIdOf(request.header('x-request-id'))
     const state = newRequestState(requestId, request.header('user-agent'), () =>
       sourceOf(request, config.trustedProxies),
@@ -91,6 +95,13 @@ export class Dispatcher {
         : readTraceContext(request.header('traceparent'), request.header('tracestate'))
       return tracing.run('request', { kind: 'server', sender }, (span) => this.#respond(request, state, span))
     })
+  }
+
+  #warn(): void {
+    this.#hasWarned = true
+    this.#deps.log.warn(
+      'Requests have X-Forwarded-For or Forwarded, but TROUPE_TRUSTED_PROXIES is 0, so the addresses of senders are not known. Set it to the number of proxies before the service. Without a proxy, ignore this.',
+    )
   }
 
   async #respond(request: HttpRequest, state: RequestState, span: Span): Promise<HttpResponse> {
@@ -104,6 +115,8 @@ export class Dispatcher {
     } catch (error) {
       failure = toServiceError(error)
       logError(log, failure)
+      if (failure instanceof SignInRefusal)
+        log.info({ address: state.source(), method: failure.why, actorId: state.actorId }, failedSignIn)
       answer = await this.#refusal(request, failure, state)
     }
     if (state.cors !== undefined) answer = this.#cors.shared(request, state.cors, answer)

@@ -17,12 +17,20 @@ import type { Exchange, Route } from '../../dispatch/route.ts'
 import { clientScript } from './client-script.ts'
 import type { Health } from './health.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
+import { isForwardedUnknown } from '../../edge/client-address.ts'
 import { cachedFile, fileResponse, revalidated } from '../../edge/content/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 const liveState = {
   type: 'object',
-  properties: { ...state.properties, proof: { type: 'string', description: 'The proof for a challenge' } },
+  properties: {
+    ...state.properties,
+    proof: { type: 'string', description: 'The proof for a challenge' },
+    forwarded: {
+      const: 'ignored',
+      description: 'Present when a proxy named the sender, but TROUPE_TRUSTED_PROXIES is 0',
+    },
+  },
 }
 const liveQuery = {
   challenge: optional(
@@ -35,24 +43,36 @@ export interface SystemRouteDeps extends BaseUrl {
   readonly health: Health
   readonly metrics: Metrics
   readonly keyRing: KeyRing
-  readonly config: Pick<Config, 'metricsToken' | 'singlePage'>
+  readonly config: Pick<Config, 'metricsToken' | 'singlePage' | 'trustedProxies'>
 }
 
 /** @param openApi Returns the OpenAPI document, generated at the first request. */
 export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): readonly Route[] {
+  return [liveRoute(deps), ...otherRoutes(deps, openApi)]
+}
+
+function liveRoute(deps: SystemRouteDeps): Route {
+  return defineRoute({
+    id: 'live',
+    method: 'GET',
+    path: '/health/live',
+    access: 'service',
+    // A probe may add a parameter, so that no cache answers it.
+    unknownQuery: 'ignored',
+    summary: 'Reports that the process responds',
+    query: liveQuery,
+    responses: { 200: { text: 'The process responds', schema: liveState }, ...errorResponses(400) },
+    handler: ({ request, query: { challenge } }) =>
+      json(200, {
+        status: 'live',
+        ...proof(deps, challenge),
+        ...(isForwardedUnknown(request, deps.config.trustedProxies) ? { forwarded: 'ignored' } : {}),
+      }),
+  })
+}
+
+function otherRoutes(deps: SystemRouteDeps, openApi: () => string): readonly Route[] {
   return [
-    defineRoute({
-      id: 'live',
-      method: 'GET',
-      path: '/health/live',
-      access: 'service',
-      // A probe may add a parameter, so that no cache answers it.
-      unknownQuery: 'ignored',
-      summary: 'Reports that the process responds',
-      query: liveQuery,
-      responses: { 200: { text: 'The process responds', schema: liveState }, ...errorResponses(400) },
-      handler: ({ query: { challenge } }) => json(200, { status: 'live', ...proof(deps, challenge) }),
-    }),
     defineRoute({
       id: 'ready',
       method: 'GET',
