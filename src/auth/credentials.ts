@@ -51,11 +51,18 @@ function readCookie(cookies: string | undefined): Credential {
   return token === undefined ? { kind: 'none' } : { kind: 'bearer', token, via: 'cookie' }
 }
 
-/** Returns the value of the first non-empty cookie with this name. */
+/**
+ * Returns the value of the cookie with this name. Undefined also for several of them: another host of the domain may have set
+ * one for another path, and the browser does not say which.
+ */
 export function cookieValue(cookies: string | undefined, name: string): string | undefined {
+  let found: string | undefined
   for (const pair of cookies?.split(';') ?? []) {
-    const [key = '', value = ''] = pair.trim().split(/=(.*)/s)
-    if (key === name && value !== '') return value
+    const equals = pair.indexOf('=')
+    const value = pair.slice(equals + 1).trim()
+    if (equals < 0 || pair.slice(0, equals).trim() !== name || value === '') continue
+    if (found !== undefined) return undefined
+    found = value
   }
-  return undefined
+  return found
 }

@@ -359,9 +359,17 @@ function hasAddress(account: Account | null): boolean {
   return account?.verified === true && account.identifier.includes('@')
 }
 
+/** Whether the account was proven by another person of a provider. */
+function isOfOther(account: Account, subject: string): boolean {
+  return account.verified && account.subject !== null && account.subject !== subject
+}
+
 /**
  * Returns the account that this person may enter. An account that has the identifier without proof admits only the
  * subject of the same provider that created it.
+ *
+ * @throws SignInRefusal `other_identity` where the id at the provider counts, for the address of another id: the provider
+ *   may have given the address to another person.
  */
 function accountOf(
   found: readonly Account[],
@@ -373,7 +381,11 @@ function accountOf(
   const byIdentifier =
     found.find((account) => account.identifier === identifier && (account.verified || account.subject === subject)) ??
     null
-  return mode === 'provider' ? (bySubject ?? byIdentifier) : (byIdentifier ?? bySubject)
+  if (mode === 'email') return byIdentifier ?? bySubject
+  if (bySubject !== null) return bySubject
+  if (byIdentifier !== null && isOfOther(byIdentifier, subject))
+    throw new SignInRefusal('other_identity', 'the address belongs to the account of another id at a provider')
+  return byIdentifier
 }
 
 function resolvedAccount(account: Account, identity: Exclude<PersonIdentity, { kind: 'unknown' }>): ResolvedAccount {

@@ -7,10 +7,14 @@ import type { LastSeen } from './last-seen.ts'
 import { isApprovedAt } from './trust.ts'
 import { findPeerBySecret } from './trust-store.ts'
 
-/** Finds the relationship by the hash of the secret, only among those of this actor. The clear secret is never compared. */
+/**
+ * Finds the relationship by the hash of the secret, only among those of this actor. The clear secret is never compared. Only
+ * the header counts: a browser adds a cookie to requests of any site, and other hosts of the domain can set one.
+ */
 export function peerBearer(store: Store, contacts: LastSeen): BearerKind {
-  return (token, actor, via) =>
-    store
+  return (token, actor, via) => {
+    if (via !== 'bearer') return null
+    return store
       .read((q) => findPeerBySecret(q, actor.id, hashSecret(token)))
       .then((peer) => {
         if (peer === null) return null
@@ -23,4 +27,5 @@ export function peerBearer(store: Store, contacts: LastSeen): BearerKind {
         contacts.expect(caller, { actorId: actor.id, peerId, lastAccessed })
         return caller
       })
+  }
 }

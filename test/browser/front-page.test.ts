@@ -167,7 +167,7 @@ describe('the front page', () => {
     assert.equal(await page.evaluate('typeof window.intruder'), 'undefined')
     assert.equal(page.url(), `${service.url}/`)
     const refused = page.complaints.filter((text) => text.includes('Content Security Policy directive'))
-    for (const rule of ["script-src 'self'", "form-action 'self'"]) {
+    for (const rule of [`script-src ${service.url}/assets/`, "form-action 'self'"]) {
       assert.ok(
         refused.some((text) => text.includes(rule)),
         rule,

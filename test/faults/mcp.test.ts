@@ -534,6 +534,23 @@ describe('the acknowledgement of a stream', () => {
   })
 })
 
+describe('a completion for a name that every object has', () => {
+  const start = sqliteService()
+
+  it('is empty, and calls nothing (MCP-19)', async () => {
+    const service = await start({ declare })
+    const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
+    for (const name of ['toString', 'constructor', 'hasOwnProperty', '__proto__', 'valueOf'])
+      for (const ref of [
+        { type: 'ref/resource', uri: 'house://rooms/{name}' },
+        { type: 'ref/prompt', name: 'advise' },
+      ]) {
+        const { status, body } = await client.legacy('completion/complete', { ref, argument: { name, value: 'x' } })
+        assert.deepEqual([status, body.result], [200, { completion: { values: [], total: 0, hasMore: false } }], name)
+      }
+  })
+})
+
 describe('failing handlers', () => {
   const start = sqliteService()
 

@@ -30,9 +30,19 @@ describe('the security headers of every response', () => {
       "frame-ancestors 'none'",
       "img-src 'self' data:",
       "object-src 'none'",
-      "script-src 'self'",
-      "style-src 'self'",
+      'script-src http://troupe.test/assets/',
+      'style-src http://troupe.test/assets/',
     ])
+  })
+
+  it('name the folder of assets below the prefix of the service, and the service itself at an IPv6 address (WEB-20)', () => {
+    const scriptsOf = (baseUrl: string): string | undefined =>
+      securityHeaders(baseUrl)
+        .forPages['Content-Security-Policy']?.split('; ')
+        .find((rule) => rule.startsWith('script-src'))
+    assert.equal(scriptsOf('https://example.com/notes'), 'script-src https://example.com/notes/assets/')
+    assert.equal(scriptsOf('http://localhost:3000'), 'script-src http://localhost:3000/assets/')
+    assert.equal(scriptsOf('http://[::1]:3000'), "script-src 'self'")
   })
 
   it('require https exactly when the service is reached by https (WEB-02)', () => {

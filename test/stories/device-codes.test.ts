@@ -185,7 +185,7 @@ forEachService((start) => {
       assert.match(await refused.text(), /That code is wrong or has expired\./)
     })
 
-    it('receives slow_down when it asks more often than every five seconds (R-DEV-03)', async () => {
+    it('receives slow_down when it asks more often than its interval (R-DEV-03)', async () => {
       const { service, clock, clientId } = await open()
       const { device_code: code } = await begin(service, clientId)
       const errors: (string | undefined)[] = []
@@ -193,7 +193,25 @@ forEachService((start) => {
         clock.pass(wait)
         errors.push((await poll(service, clientId, code)).error)
       }
-      assert.deepEqual(errors, ['authorization_pending', 'slow_down', 'authorization_pending', 'slow_down'])
+      // After the first `slow_down`, the interval is ten seconds, and 15 after the next one.
+      assert.deepEqual(errors, ['authorization_pending', 'slow_down', 'slow_down', 'slow_down'])
+    })
+
+    it('waits five seconds longer after each slow_down, and for the rest of its requests (RFC 8628) (R-DEV-03)', async () => {
+      const { service, clock, clientId } = await open()
+      const { device_code: code } = await begin(service, clientId)
+      const other = await begin(service, clientId)
+      const errors: (string | undefined)[] = []
+      for (const wait of [0, 4999, 9999, 15_000, 14_999, 20_000, 20_000]) {
+        clock.pass(wait)
+        errors.push((await poll(service, clientId, code)).error)
+      }
+      const [pending, slower] = ['authorization_pending', 'slow_down']
+      assert.deepEqual(errors, [pending, slower, slower, pending, slower, pending, pending])
+      // Another device code has its own interval.
+      assert.equal((await poll(service, clientId, other.device_code)).error, pending)
+      clock.pass(5000)
+      assert.equal((await poll(service, clientId, other.device_code)).error, pending)
     })
 
     it('gets its tokens once (R-DEV-01)', async () => {

@@ -103,6 +103,7 @@ forEachService((start) => {
         approval_count: 0,
         password_count: 0,
         failing_count: 0,
+        fresh_href: null,
         properties: {
           age: 36,
           color: 'blue',

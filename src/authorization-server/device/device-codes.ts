@@ -90,10 +90,13 @@ export class DeviceCodes {
   }
 }
 
-/** The times of the last requests for tokens, in this process. A program that asks too often waits longer. */
+/**
+ * The times of the last requests for tokens, in this process. Each request that comes too soon makes the program wait five
+ * seconds longer, for this and all later requests (RFC 8628 section 3.5).
+ */
 export class Polls {
   readonly #now: () => number
-  readonly #last = new Map<string, number>()
+  readonly #last = new Map<string, { readonly at: number; readonly seconds: number }>()
 
   constructor(now: () => number) {
     this.#now = now
@@ -103,12 +106,14 @@ export class Polls {
   isTooSoon(deviceCode: string): boolean {
     const now = this.#now()
     const last = this.#last.get(deviceCode)
+    const isTooSoon = last !== undefined && now - last.at < last.seconds * 1000
+    const seconds = Math.min(deviceSeconds, (last?.seconds ?? pollSeconds) + (isTooSoon ? pollSeconds : 0))
     this.#last.delete(deviceCode)
-    this.#last.set(deviceCode, now)
+    this.#last.set(deviceCode, { at: now, seconds })
     // The oldest entry is the first one.
     const [oldest] = this.#last.keys()
     if (this.#last.size > mostPolls && oldest !== undefined) this.#last.delete(oldest)
-    return last !== undefined && now - last < pollSeconds * 1000
+    return isTooSoon
   }
 }
 

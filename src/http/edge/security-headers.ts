@@ -17,15 +17,18 @@ const common = {
 const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 /**
- * Returns the CSP of a page. Browsers also apply `form-action` to the redirects after a form.
+ * Returns the CSP of a page. Browsers also apply `form-action` to the redirects after a form. Scripts and styles come from
+ * the folder of assets alone, because other addresses of the service have what peers and programs stored.
  *
+ * @param baseUrl Public URL of the service.
  * @param formTargets Allowed redirect targets of forms in addition to this service; null allows all.
  */
-export function pagePolicy(formTargets: readonly string[] | null): string {
+export function pagePolicy(baseUrl: string, formTargets: readonly string[] | null): string {
+  const assets = assetSource(baseUrl)
   return [
     "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
+    `script-src ${assets}`,
+    `style-src ${assets}`,
     "img-src 'self' data:",
     "connect-src 'self'",
     ...(formTargets === null ? [] : [["form-action 'self'", ...formTargets].join(' ')]),
@@ -33,6 +36,11 @@ export function pagePolicy(formTargets: readonly string[] | null): string {
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
+}
+
+/** A CSP source cannot contain an IPv6 address, which only development uses. */
+function assetSource(baseUrl: string): string {
+  return new URL(baseUrl).hostname.startsWith('[') ? "'self'" : `${baseUrl}/assets/`
 }
 
 export function securityHeaders(baseUrl: string): SecurityHeaders {
@@ -44,7 +52,7 @@ export function securityHeaders(baseUrl: string): SecurityHeaders {
     forPages: {
       ...common,
       ...transport,
-      'Content-Security-Policy': pagePolicy([]),
+      'Content-Security-Policy': pagePolicy(baseUrl, []),
       'Cross-Origin-Opener-Policy': 'same-origin',
     },
   }

@@ -121,8 +121,29 @@ function readRoute(deps: FileRouteDeps): Route {
       ...errorResponses(400, 412, 416, 500, 503),
       ...actorErrors,
     },
-    handler: (exchange) => read(deps, exchange),
+    handler: (exchange) => {
+      refuseAsCode(exchange.request)
+      return read(deps, exchange)
+    },
   })
+}
+
+/** Uses of a response that run it, or apply it as a style. Browsers send the use with every request. */
+const codeUses: ReadonlySet<string | undefined> = new Set([
+  'script',
+  'style',
+  'worker',
+  'sharedworker',
+  'serviceworker',
+  'audioworklet',
+  'paintworklet',
+  'xslt',
+])
+
+/** @throws ServiceError `forbidden`: peers and programs may have stored the file, so no page may run it. */
+function refuseAsCode(request: Pick<HttpRequest, 'header'>): void {
+  if (codeUses.has(request.header('sec-fetch-dest')?.toLowerCase()))
+    throw new ServiceError('forbidden', 'Cannot send the file: a page must not use it as a script or style')
 }
 
 function changeRoutes({ files }: FileRouteDeps): readonly Route[] {

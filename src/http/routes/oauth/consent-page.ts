@@ -11,6 +11,7 @@ import { rightsInWords } from '../../../pages/shared/rights.ts'
 import { visible } from '../../../pages/shared/visible.ts'
 import type { Relationships } from '../../../trust/relationships.ts'
 import { type ProviderTargetDeps, providerTargets, webProviders } from '../../dispatch/sign-in-address.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type HttpResponse, html } from '../../edge/response.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 
@@ -19,7 +20,7 @@ export interface OfferedTypeDeps {
   readonly config: Pick<Config, 'clientTrustTypes'>
 }
 
-export interface ConsentPageDeps extends OfferedTypeDeps, ProviderTargetDeps, SiteDeps {
+export interface ConsentPageDeps extends OfferedTypeDeps, ProviderTargetDeps, SiteDeps, BaseUrl {
   readonly config: Pick<Config, 'clientTrustTypes' | 'mode'>
   readonly pages: Pick<PageSet, 'authorization'>
 }
@@ -66,7 +67,7 @@ export async function showConsentPage(
     error: owner === null && providers.length === 0 ? messages.consent.noProvider : null,
   })
   const answer = html(200, page, {
-    'Content-Security-Policy': pagePolicy([
+    'Content-Security-Policy': pagePolicy(deps.baseUrl, [
       ...providerTargets(deps),
       ...(asked.device === undefined ? [targetOf(asked.redirectUri)] : []),
     ]),

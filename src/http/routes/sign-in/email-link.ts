@@ -11,6 +11,7 @@ import type { AtEmailLink, EmailLinkSignIn } from '../../../sign-in/email-link/e
 import { knownBrowser, withMark } from '../../../sign-in/known-browser.ts'
 import { browserOf, knownBrowserCookie, knownBrowserOf } from '../../edge/cookies.ts'
 import { type HttpResponse, html, redirect } from '../../edge/response.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { formBody } from '../../dispatch/request-body.ts'
@@ -34,7 +35,7 @@ const fields = {
 type Sent = ValuesOf<typeof fields>
 type Shown = Partial<Pick<EmailLinkValues, 'email' | 'sent_to' | 'code'>>
 
-export interface EmailLinkRouteDeps extends SiteDeps {
+export interface EmailLinkRouteDeps extends SiteDeps, BaseUrl {
   /** Null when people do not sign in by email. */
   readonly emailLinkSignIn: EmailLinkSignIn | null
   readonly pages: Pick<PageSet, 'emailLink'>
@@ -162,6 +163,6 @@ async function show(
     ...shown,
   })
   // The form may end at an application or an AI client at any URL.
-  const headers = leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {}
+  const headers = leadsAway ? { 'Content-Security-Policy': pagePolicy(deps.baseUrl, null) } : {}
   return inLanguage(html(error?.status ?? 200, page, headers), language)
 }

@@ -292,7 +292,10 @@ async function frontPage(deps: FactoryRouteDeps, language: Presentation, shown: 
   }
   // The form redirects to the provider.
   const answer = html(status, await deps.pages.factory(values), {
-    'Content-Security-Policy': pagePolicy(configuredWebProviders(deps).length > 0 ? providerTargets(deps) : []),
+    'Content-Security-Policy': pagePolicy(
+      deps.baseUrl,
+      configuredWebProviders(deps).length > 0 ? providerTargets(deps) : [],
+    ),
   })
   return inLanguage(answer, language)
 }

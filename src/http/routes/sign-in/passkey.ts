@@ -8,6 +8,7 @@ import { type AtPasskey, longestOwnerName, type PasskeySignIn } from '../../../s
 import { deviceOf } from '../../../token/device.ts'
 import { browserOf } from '../../edge/cookies.ts'
 import { type HttpResponse, html, redirect } from '../../edge/response.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { formBody } from '../../dispatch/request-body.ts'
@@ -29,7 +30,7 @@ const fields = {
 
 type Sent = ValuesOf<typeof fields>
 
-export interface PasskeyRouteDeps extends SiteDeps {
+export interface PasskeyRouteDeps extends SiteDeps, BaseUrl {
   /** Null when people do not sign in with passkeys. */
   readonly passkeySignIn: PasskeySignIn | null
   readonly pages: Pick<PageSet, 'passkey' | 'recoveryCodes'>
@@ -146,7 +147,7 @@ async function show(
     typed_name: refused?.sent.owner ?? '',
   })
   // The form may end at an application or an AI client at any URL.
-  const headers = leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {}
+  const headers = leadsAway ? { 'Content-Security-Policy': pagePolicy(deps.baseUrl, null) } : {}
   return inLanguage(html(refused?.error.status ?? 200, page, headers), language)
 }
 

@@ -257,7 +257,11 @@ async function claimPage(
   })
   // The form may redirect to a client at any URL.
   const leadsAway = path !== null && deps.signIn.endsAtClient(path)
-  const answer = html(error?.status ?? 200, page, leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {})
+  const answer = html(
+    error?.status ?? 200,
+    page,
+    leadsAway ? { 'Content-Security-Policy': pagePolicy(deps.baseUrl, null) } : {},
+  )
   return inLanguage(answer, language)
 }
 
