@@ -537,7 +537,7 @@ describe('the acknowledgement of a stream', () => {
 describe('a completion for a name that every object has', () => {
   const start = sqliteService()
 
-  it('is empty, and calls nothing (MCP-19)', async () => {
+  it('is empty, and calls nothing (MCP-21)', async () => {
     const service = await start({ declare })
     const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
     for (const name of ['toString', 'constructor', 'hasOwnProperty', '__proto__', 'valueOf'])

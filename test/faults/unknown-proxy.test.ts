@@ -24,7 +24,7 @@ forEachService((start) => {
     })
 
   describe('a proxy that the service does not trust', () => {
-    it('does not let one sender lock out the others behind it (RATE-06)', async () => {
+    it('does not let one sender lock out the others behind it (RATE-08)', async () => {
       const service = await start(limits)
       const actor = await service.createActor()
       const other = await service.createActor('other@example.com')
@@ -44,7 +44,7 @@ forEachService((start) => {
       }
     })
 
-    it('cannot be claimed for more than a bounded number of guesses (RATE-06)', async () => {
+    it('cannot be claimed for more than a bounded number of guesses (RATE-08)', async () => {
       const service = await start({ ...limits, rateLimits: { 'passphrase/source': { count: 3, seconds: 300 } } })
       const actor = await service.createActor()
       const other = await service.createActor('other@example.com')
@@ -57,7 +57,7 @@ forEachService((start) => {
       assert.ok(served >= 60 && served < 80, `${served} guesses`)
     })
 
-    it('is reported once in the log, and by the check of a deployment (RATE-06)', async () => {
+    it('is reported once in the log, and by the check of a deployment (RATE-08)', async () => {
       const service = await start(limits)
       const warned = () => service.log.filter((line) => line.includes('TROUPE_TRUSTED_PROXIES is 0')).length
       await service.request('/health/live')
