@@ -1,6 +1,6 @@
 /** The actor's record and the rules for its id and creator. */
 import { ServiceError } from '../errors.ts'
-import { isReservedId } from '../reserved-ids.ts'
+import { isReservedId } from '../permission/reserved-ids.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import { isCompatibilityForm, lowerAscii, parseAddress, trimAscii } from './address.ts'
 

@@ -3,7 +3,7 @@
  * there, so the import refuses a member with another shape.
  */
 import { parseSteps } from '../list/list.ts'
-import { isPeerId } from '../reserved-ids.ts'
+import { isPeerId } from '../permission/reserved-ids.ts'
 import { isIntact } from '../store/checksum.ts'
 import type { Param } from '../store/store.ts'
 import { elements, isObject, type JsonText, kindOf, members, normalize, stringValue } from '../json/json.ts'

@@ -1,7 +1,7 @@
 /** Root addresses of actors. */
 import { parsedField, type RequestField } from '../json/fields.ts'
 import { stringValue } from '../json/json.ts'
-import { isReservedId } from '../reserved-ids.ts'
+import { isReservedId } from '../permission/reserved-ids.ts'
 
 const longest = 2000
 

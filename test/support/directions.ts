@@ -11,7 +11,6 @@ export const foundation: readonly string[] = [
   'errors',
   'timers',
   'caller',
-  'reserved-ids',
   'release',
   'domain-event',
   'json',

@@ -13,7 +13,7 @@ import {
   stringField,
 } from '../../json/fields.ts'
 import { stringValue } from '../../json/json.ts'
-import { isPeerId, isReservedId } from '../../reserved-ids.ts'
+import { isPeerId, isReservedId } from '../../permission/reserved-ids.ts'
 import { baseuriField, idAt } from '../baseuri.ts'
 import { parseRelationship } from '../relationship-name.ts'
 
