@@ -25,6 +25,8 @@ export const catalogue = {
   conflict: { status: 409, text: 'The change conflicts with the stored state' },
   actor_moved: { status: 308, text: 'The actor has moved to another service' },
   actor_moving: { status: 503, text: 'The actor is moving to another service; try again later' },
+  arrival_refused: { status: 409, text: 'The service never takes the actor by this announcement' },
+  archive_missing: { status: 409, text: 'The archive of the actor is needed again' },
   not_connected: { status: 409, text: 'The actor is not connected to the third-party service' },
   actor_exists: { status: 409, text: 'The address has an actor already' },
   creation_closed: { status: 403, text: 'Actors are created at the first sign-in' },

@@ -95,6 +95,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     plans: options.signIn ?? [],
     providers: options.providers,
     authenticate: options.authenticate ?? null,
+    takeArrival: (tx, actorId) => peers.moving.arrivalClaims.take(tx, actorId),
   })
   const connections = createConnections(runtime, {
     services: options.services ?? new Map(),
@@ -224,7 +225,10 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
   const trust = createTrust(runtime, {
     declared: property.declared,
     outbox,
-    hasMoved: async (known, to) => (await followMoves(outbox.peerClient, known, to)).kind === 'followed',
+    movedKey: async (known, to) => {
+      const followed = await followMoves({ client: outbox.peerClient, now: runtime.now }, known, to)
+      return followed.kind === 'followed' ? followed.publicKey : null
+    },
     relationships,
     actorsDeleting,
     wakeDeliveries: delivery.wake,

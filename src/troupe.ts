@@ -139,6 +139,7 @@ export type Replaceable = Pick<
   | 'relationshipRules'
   | 'changeSink'
   | 'peerClient'
+  | 'fileBytes'
   | 'onQuery'
   | 'wrapStore'
   | 'providers'

@@ -208,13 +208,27 @@ export async function clearDeletionMarker(tx: Transaction, id: string): Promise<
   await tx.run('DELETE FROM deleted_actor WHERE id = $1', id)
 }
 
+/** Deletes old records of deletions. Their ids stay known. */
 export async function purgeDeletionMarkers(tx: Transaction, before: number): Promise<void> {
+  await tx.run(
+    `INSERT INTO former_actor (actor_id) SELECT id FROM deleted_actor WHERE deleted_at < $1 ON CONFLICT (actor_id) DO NOTHING`,
+    before,
+  )
   await tx.run('DELETE FROM deleted_actor WHERE deleted_at < $1', before)
 }
 
 /** Locks the record that the actor was deleted. False when an actor has the same id again. */
 export async function lockDeletionMarker(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.get('SELECT id FROM deleted_actor WHERE id = $1 FOR UPDATE', id)) !== undefined
+}
+
+/** Whether an actor with this id was ever deleted here. */
+export async function wasEverDeleted(q: Pick<Queries, 'get'>, id: string): Promise<boolean> {
+  const row = await q.get(
+    'SELECT id FROM deleted_actor WHERE id = $1 UNION ALL SELECT actor_id FROM former_actor WHERE actor_id = $1 LIMIT 1',
+    id,
+  )
+  return row !== undefined
 }
 
 /** At most `most` actors that were deleted at `since` or later. */

@@ -155,7 +155,7 @@ export class ArchiveImports {
   async #check(object: string): Promise<number> {
     const records = await this.#open(object)
     try {
-      return await checkArchive(records)
+      return (await checkArchive(records)).records
     } finally {
       await records.close()
     }

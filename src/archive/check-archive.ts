@@ -12,23 +12,37 @@ import {
 } from './archived-content.ts'
 import { type ArchiveMembers, recordInteger, recordText, unfit } from './record-rows.ts'
 
+/** The size of a complete archive. */
+export interface ArchiveTotals {
+  readonly records: number
+  readonly files: number
+  readonly fileBytes: number
+  readonly largestFile: number
+}
+
 /**
- * Reads the whole archive. Returns the number of its records.
+ * Reads the whole archive.
  *
  * @throws ServiceError `invalid_value` for an archive that is not complete, or has a record that no actor can import.
  */
-export async function checkArchive(records: RecordReader): Promise<number> {
+export async function checkArchive(records: RecordReader): Promise<ArchiveTotals> {
   headerOf(await records.next())
   let file: CheckedFile | null = null
+  let [files, fileBytes, largestFile] = [0, 0, 0]
   for (let record = await records.next(); record !== undefined; record = await records.next()) {
     const { kind, members } = record
     if (kind === 'bytes') {
       file?.add(members)
       continue
     }
-    file?.end()
+    if (file !== null) {
+      const size = file.end()
+      ;[files, fileBytes, largestFile] = [files + 1, fileBytes + size, Math.max(largestFile, size)]
+    }
     file = kind === 'file' ? new CheckedFile(members) : null
-    if (kind === 'end') return requireComplete(members, records.count)
+    if (kind === 'end') {
+      return { records: requireComplete(members, records.count), files, fileBytes, largestFile }
+    }
     checks.get(kind)?.(members)
   }
   throw unusableArchive('its end is missing, so it is not complete')
@@ -68,9 +82,11 @@ class CheckedFile {
     this.#hash.update(piece)
   }
 
-  end(): void {
+  /** Returns the size. */
+  end(): number {
     if (this.#facts.size !== this.#size) throw unfit('file', 'size', `the archive has ${this.#size} bytes of this file`)
     if (this.#facts.hash !== this.#hash.digest('hex'))
       throw unfit('file', 'sha256', 'the bytes of the file have another digest')
+    return this.#size
   }
 }

@@ -380,7 +380,8 @@ export const recordKinds: readonly RecordKind[] = [
     table: 'notice',
     owner: 'sender',
     key: ['recipient', 'position', 'id'],
-    where: `due_at IS NOT NULL AND kind IN (${noticesOfMoves.map((kind) => `'${kind}'`).join(', ')})`,
+    // The notices of an actor that has left wait too, until the new service has them (`notice-store.ts`).
+    where: `(due_at IS NOT NULL OR reason = 'The sender moves') AND kind IN (${noticesOfMoves.map((kind) => `'${kind}'`).join(', ')})`,
     members: [
       text('peer_id', 'recipient'),
       integer('position'),

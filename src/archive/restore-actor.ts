@@ -6,12 +6,11 @@ import { createHash } from 'node:crypto'
 import {
   clearDeletionMarker,
   deleteActor,
-  findActor,
   insertActor,
   isCreatorFree,
   lockActor,
+  lockResident,
   setCreator,
-  setResidence,
   setTrusteeRoot,
 } from '../actor/actor-store.ts'
 import { replaceLookups } from '../actor/lookup.ts'
@@ -105,11 +104,9 @@ export async function progressOf(q: Queries, id: string): Promise<'absent' | 'be
   return actor.residence === 'arriving' || actor.marker !== null ? 'begun' : 'complete'
 }
 
-/** Deletes an actor that has begun to arrive and is not here. */
+/** Deletes an actor that has begun to arrive and is not here. False: no such actor exists. */
 export async function deleteArriving(tx: Transaction, id: string, now: number): Promise<boolean> {
-  const isThere = (await lockActor(tx, id)).length > 0
-  const actor = isThere ? await findActor(tx, id) : null
-  if (actor?.residence !== 'arriving') return false
+  if ((await lockResident(tx, id))?.residence !== 'arriving') return false
   await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, id, now)
   await deleteActor(tx, id, now)
   await clearDeletionMarker(tx, id)
@@ -146,8 +143,11 @@ class Restore {
       await this.#readAll()
       await this.#complete()
     } catch (error) {
-      await this.#deleteUnfinished(this.#import)
-      await this.#deps.deleteRemoved(this.#header.id)
+      // The move of an arriving actor continues or refuses it.
+      if (this.#deps.arriving === undefined) {
+        await this.#deleteUnfinished(this.#import)
+        await this.#deps.deleteRemoved(this.#header.id)
+      }
       throw error
     }
     return {
@@ -163,17 +163,19 @@ class Restore {
     const { id } = this.#header
     if (this.#deps.arriving !== undefined && this.#deps.arriving.actorId !== id)
       throw unusableArchive('it is the archive of another actor')
+    const { arriving } = this.#deps
     await this.#requireFree()
-    await this.#deleteUnfinished(null)
-    await this.#deleteRemoved()
+    if (arriving === undefined) {
+      await this.#deleteUnfinished(null)
+      await this.#deleteRemoved()
+    }
     this.#indexed = new Set(await store.read(indexedNames))
     await store.write(async (tx) => {
+      const insert = (): Promise<boolean> => this.#insert(tx)
       // Another import of the actor began at the same time, or the actor was created meanwhile.
-      if (!(await this.#insert(tx)))
-        throw this.#deps.arriving === undefined && (await isComplete(tx, id)) ? this.#exists() : replaced()
+      if (!(await (arriving === undefined ? insert() : arriving.begin(tx, insert))))
+        throw (await isComplete(tx, id)) ? this.#exists() : replaced()
       await clearDeletionMarker(tx, id)
-      if (this.#deps.arriving !== undefined) await setResidence(tx, id, 'arriving')
-      await this.#deps.arriving?.begin(tx)
       await tx.run(
         'INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)',
         id,
@@ -183,6 +185,8 @@ class Restore {
         store.now(),
       )
     })
+    // The transaction has deleted an earlier attempt, and its lists.
+    if (arriving !== undefined) await this.#deleteRemoved()
   }
 
   #insert(tx: Transaction): Promise<boolean> {
@@ -217,7 +221,6 @@ class Restore {
     await store.write(async (tx) => {
       const isThere = (await lockActor(tx, id)).length > 0
       const found = isThere ? await importOf(tx, id) : null
-      if (isThere && begun === null && (await deleteArriving(tx, id, store.now()))) return
       if (found === null || (begun !== null && found !== begun)) return
       await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, id, store.now())
       await deleteActor(tx, id, store.now())

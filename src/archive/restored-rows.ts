@@ -23,8 +23,11 @@ export interface RestoredRows {
 /** An actor that moves to this service. */
 export interface ArrivingActor {
   readonly actorId: string
-  /** Runs in the transaction that creates the actor. */
-  readonly begin: (tx: Transaction) => Promise<void>
+  /**
+   * Creates the actor by `insert`, out of reach, in the place of what an earlier attempt has left. Its work stays. False: an
+   * actor with this id is here.
+   */
+  readonly begin: (tx: Transaction, insert: () => Promise<boolean>) => Promise<boolean>
   /** Inserts records that are different for such an actor. False: it is not, and the records are inserted as usual. */
   readonly insertKind: (tx: Transaction, kind: RecordKind, all: RestoredRows) => Promise<boolean>
 }

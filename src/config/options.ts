@@ -140,6 +140,17 @@ function origins(about: About<readonly string[]>): Option<readonly string[]> {
   })
 }
 
+/** All, none, or those with some origins. */
+function flagOrOrigins(about: About<boolean>): Option<boolean | readonly string[]> {
+  const [all, some] = [flag(about), origins({ ...about, byDefault: [] })]
+  return {
+    ...all,
+    values: '1 or 0 (also true, false, on, off, yes, no), or origins (scheme, host and port) separated by commas',
+    check: (value) => (typeof value === 'boolean' ? all.check(value) : some.check(value)),
+    parse: (text) => (/[:/.,]/.test(text) ? some.parse(text) : all.parse(text)),
+  }
+}
+
 /** Verified addresses, and ids of people at a provider. */
 function people(about: About<readonly string[]>): Option<readonly string[]> {
   return checkedWords(about, 'addresses and provider ids, separated by commas; empty for none', (name) =>
@@ -802,10 +813,10 @@ export const options = {
     byDefault: 1_073_741_824,
     text: 'Maximum size of all files of an actor; a file beyond it returns 507.',
   }),
-  acceptMoves: flag({
+  acceptMoves: flagOrOrigins({
     env: 'TROUPE_ACCEPT_MOVES',
     byDefault: false,
-    text: 'Takes actors that their owners move here from other services.',
+    text: 'Takes actors that their owners move here from other services: from all (`1`), from none (`0`), or from services with these origins ([moving](moving.md#what-the-operators-do)).',
   }),
   movedDays: integer({
     env: 'TROUPE_MOVED_DAYS',

@@ -5,67 +5,199 @@ import { randomId } from '../secret/random.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
-/** `announced`: the archive has not arrived completely. `arrived`: it has, and the old service still has the actor. */
-export type ArrivalState = 'announced' | 'arrived' | 'here'
+/**
+ * `announced`: an address announces the move. `stored`: its archive is complete. `moved`: it has published the notice. `here`:
+ * the actor is here. `refused`: it never comes by this announcement.
+ */
+export type ArrivalState = 'announced' | 'stored' | 'moved' | 'here' | 'refused'
 
 export interface Arrival {
   readonly actorId: string
   /** The address at the old service. */
   readonly originUrl: string
+  /** The public key of that address. */
+  readonly originKey: string
   readonly state: ArrivalState
   readonly tokenHash: SecretHash
   /** Empty when the owner has taken the actor. */
   readonly claimHash: SecretHash | ''
-  /** A JSON Web Key. */
+  /** JSON Web Keys of this home of the actor. */
   readonly publicKey: string
   readonly privateKey: Sealed
+  /** JSON array of the addresses from which the actor has come here. */
+  readonly origins: string
+  /** The archive in the storage for files; empty without one. */
+  readonly object: string
+  /** Why it was refused. */
+  readonly reason: string
   /** Unix milliseconds. */
   readonly createdAt: number
+  /** Time of the move, by the notice. */
+  readonly movedAt: number | null
+  /** Time of the arrival, later than that of the move. */
   readonly hereAt: number | null
 }
 
-const columns = `actor_id AS "actorId", origin_url AS "originUrl", state, token_hash AS "tokenHash", claim_hash AS "claimHash",
-  public_key AS "publicKey", private_key AS "privateKey", created_at AS "createdAt", here_at AS "hereAt"`
+const columns = `actor_id AS "actorId", origin_url AS "originUrl", origin_key AS "originKey", state, token_hash AS "tokenHash",
+  claim_hash AS "claimHash", public_key AS "publicKey", private_key AS "privateKey", origins, object, reason,
+  created_at AS "createdAt", moved_at AS "movedAt", here_at AS "hereAt"`
 
-export async function findArrival(q: Pick<Queries, 'get'>, actorId: string): Promise<Arrival | null> {
-  return (await q.get<Arrival>(`SELECT ${columns} FROM arrival WHERE actor_id = $1`, actorId)) ?? null
+type Reads = Pick<Queries, 'get'>
+
+/** The arrival of an actor that is here. Null: it was created here, or is not here. */
+export async function findArrival(q: Reads, actorId: string): Promise<Arrival | null> {
+  return (
+    (await q.get<Arrival>(`SELECT ${columns} FROM arrival WHERE actor_id = $1 AND state = 'here'`, actorId)) ?? null
+  )
 }
 
-/** Stores an announced arrival, in the place of an earlier one. */
-export async function putArrival(tx: Transaction, arrival: Omit<Arrival, 'state' | 'hereAt'>): Promise<void> {
-  await deleteArrival(tx, arrival.actorId)
+/** The arrival of one announcement. */
+export async function findAnnounced(q: Reads, actorId: string, tokenHash: SecretHash): Promise<Arrival | null> {
+  const sql = `SELECT ${columns} FROM arrival WHERE actor_id = $1 AND token_hash = $2`
+  return (await q.get<Arrival>(sql, actorId, tokenHash)) ?? null
+}
+
+export async function findFrom(q: Reads, actorId: string, originUrl: string): Promise<Arrival | null> {
+  const sql = `SELECT ${columns} FROM arrival WHERE actor_id = $1 AND origin_url = $2`
+  return (await q.get<Arrival>(sql, actorId, originUrl)) ?? null
+}
+
+/** The arrival whose owner's code this is. */
+export async function findClaimed(q: Reads, actorId: string, claimHash: SecretHash): Promise<Arrival | null> {
+  const sql = `SELECT ${columns} FROM arrival WHERE actor_id = $1 AND claim_hash = $2 AND state <> 'refused'`
+  return (await q.get<Arrival>(sql, actorId, claimHash)) ?? null
+}
+
+/** The proven arrival that becomes the actor: the one whose notice was read first. */
+export async function findFirstMoved(q: Reads, actorId: string): Promise<Arrival | null> {
+  const sql = `SELECT ${columns} FROM arrival
+    WHERE actor_id = $1 AND state = 'moved' AND object <> '' ORDER BY proved_at, origin_url LIMIT 1`
+  return (await q.get<Arrival>(sql, actorId)) ?? null
+}
+
+/** All proven arrivals of an id. */
+export function findMoved(q: Queries, actorId: string): Promise<Arrival[]> {
+  return q.all<Arrival>(
+    `SELECT ${columns} FROM arrival WHERE actor_id = $1 AND state = 'moved' ORDER BY proved_at LIMIT 1000`,
+    actorId,
+  )
+}
+
+/** Stores an announced arrival, in the place of an earlier one of the same address. Those of other addresses stay. */
+export async function putArrival(
+  tx: Transaction,
+  arrival: Pick<
+    Arrival,
+    | 'actorId'
+    | 'originUrl'
+    | 'originKey'
+    | 'tokenHash'
+    | 'claimHash'
+    | 'publicKey'
+    | 'privateKey'
+    | 'origins'
+    | 'createdAt'
+  >,
+): Promise<void> {
+  await deleteArrival(tx, arrival)
   await tx.run(
-    `INSERT INTO arrival (actor_id, origin_url, state, token_hash, claim_hash, public_key, private_key, created_at)
-     VALUES ($1, $2, 'announced', $3, $4, $5, $6, $7)`,
+    `INSERT INTO arrival (actor_id, origin_url, origin_key, state, token_hash, claim_hash, public_key, private_key, origins,
+       created_at)
+     VALUES ($1, $2, $3, 'announced', $4, $5, $6, $7, $8, $9)`,
     arrival.actorId,
     arrival.originUrl,
+    arrival.originKey,
     arrival.tokenHash,
     arrival.claimHash,
     arrival.publicKey,
     arrival.privateKey,
+    arrival.origins,
     arrival.createdAt,
   )
 }
 
-/** Changes the state. False: the arrival is not in the state `from`, or was announced again. */
-export async function moveArrival(
+type Announced = Pick<Arrival, 'actorId' | 'tokenHash'>
+
+/** Gives the arrival its archive. False: it has one, or was announced again. */
+export async function storeArchive(
   tx: Transaction,
-  { actorId, tokenHash }: Pick<Arrival, 'actorId' | 'tokenHash'>,
-  { from, to, hereAt }: { readonly from: ArrivalState; readonly to: ArrivalState; readonly hereAt: number | null },
+  { actorId, tokenHash }: Announced,
+  object: string,
 ): Promise<boolean> {
   const changed = await tx.run(
-    'UPDATE arrival SET state = $4, here_at = $5 WHERE actor_id = $1 AND token_hash = $2 AND state = $3',
+    `UPDATE arrival SET object = $3, state = CASE state WHEN 'announced' THEN 'stored' ELSE state END
+     WHERE actor_id = $1 AND token_hash = $2 AND state IN ('announced', 'moved') AND object = ''`,
     actorId,
     tokenHash,
-    from,
-    to,
+    object,
+  )
+  return changed > 0
+}
+
+/** Takes the archive away again. The old service sends it a second time. */
+export async function dropArchive(tx: Transaction, { actorId, tokenHash }: Announced): Promise<void> {
+  await tx.run(
+    `UPDATE arrival SET object = '', state = CASE state WHEN 'stored' THEN 'announced' ELSE state END
+     WHERE actor_id = $1 AND token_hash = $2 AND state IN ('stored', 'moved')`,
+    actorId,
+    tokenHash,
+  )
+}
+
+/** Stores that the old address has published the notice. */
+export async function proveArrival(
+  tx: Transaction,
+  { actorId, tokenHash }: Announced,
+  times: { readonly movedAt: number; readonly provedAt: number },
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE arrival SET state = 'moved', moved_at = $3, proved_at = $4
+     WHERE actor_id = $1 AND token_hash = $2 AND state IN ('announced', 'stored')`,
+    actorId,
+    tokenHash,
+    times.movedAt,
+    times.provedAt,
+  )
+  return changed > 0
+}
+
+/** Stores that the actor is here by this arrival. False: it was announced again, or refused. */
+export async function completeArrival(
+  tx: Transaction,
+  { actorId, tokenHash }: Announced,
+  hereAt: number,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE arrival SET state = 'here', object = '', here_at = $3
+     WHERE actor_id = $1 AND token_hash = $2 AND state = 'moved'`,
+    actorId,
+    tokenHash,
     hereAt,
   )
   return changed > 0
 }
 
-export async function deleteArrival(tx: Transaction, actorId: string): Promise<void> {
-  await tx.run('DELETE FROM arrival WHERE actor_id = $1', actorId)
+/** Refuses the arrival for ever, so that the old service may keep the actor. False: it is here. */
+export async function refuseArrival(
+  tx: Transaction,
+  { actorId, tokenHash }: Announced,
+  reason: string,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE arrival SET state = 'refused', object = '', reason = $3
+     WHERE actor_id = $1 AND token_hash = $2 AND state <> 'here'`,
+    actorId,
+    tokenHash,
+    reason,
+  )
+  return changed > 0
+}
+
+export async function deleteArrival(
+  tx: Transaction,
+  { actorId, originUrl }: Pick<Arrival, 'actorId' | 'originUrl'>,
+): Promise<void> {
+  await tx.run('DELETE FROM arrival WHERE actor_id = $1 AND origin_url = $2', actorId, originUrl)
 }
 
 /** Makes the owner's code unusable. False: it was used. */
@@ -77,22 +209,51 @@ export async function endClaim(tx: Transaction, actorId: string): Promise<boolea
   return ended > 0
 }
 
-/** At most `most` actors whose archive has not come since `before`. It asks every server. */
-export function staleArrivals(before: number, most: number): [sql: string, ...params: number[]] {
+/** At most `most` arrivals that were announced before a time and are not here. It asks every server. */
+export function waitingArrivals(before: number, most: number): [sql: string, ...params: number[]] {
   return [
-    `/* moves */ SELECT actor_id AS "actorId" FROM arrival WHERE state = 'announced' AND created_at < $1
-     ORDER BY created_at LIMIT $2`,
+    `/* moves */ SELECT actor_id AS "actorId", token_hash AS "tokenHash" FROM arrival
+     WHERE state <> 'here' AND created_at < $1 ORDER BY created_at LIMIT $2`,
     before,
     most,
   ]
 }
 
-/** Stores the work of an arrival. */
-export async function insertArrivalJob(tx: Transaction, actorId: string, dueAt: number, now: number): Promise<void> {
-  await tx.run(
-    `INSERT INTO job (actor_id, kind, id, last, due_at, created_at) VALUES ($1, 'arrival', '', 1, $2, $3)`,
+/** Archives that wait for a notice, the last first, without the first `kept`. It asks every server. */
+export function surplusArchives(kept: number): [sql: string, ...params: number[]] {
+  return [
+    `/* moves */ SELECT actor_id AS "actorId", token_hash AS "tokenHash" FROM arrival
+     WHERE state = 'stored' ORDER BY created_at DESC, actor_id LIMIT 100 OFFSET $1`,
+    kept,
+  ]
+}
+
+/** The work of an arrival, as its worker has claimed it. */
+export interface ArrivalJob {
+  readonly dueAt: number | null
+  readonly lease: string
+  readonly attempts: number
+  readonly entryId: string
+}
+
+export async function findArrivalJob(q: Reads, actorId: string): Promise<ArrivalJob | null> {
+  const row = await q.get<ArrivalJob>(
+    `SELECT due_at AS "dueAt", lease, attempts, entry_id AS "entryId" FROM job
+     WHERE actor_id = $1 AND kind = 'arrival' AND id = ''`,
     actorId,
-    dueAt,
+  )
+  return row ?? null
+}
+
+export async function insertArrivalJob(tx: Transaction, actorId: string, job: ArrivalJob, now: number): Promise<void> {
+  await tx.run(
+    `INSERT INTO job (actor_id, kind, id, last, due_at, lease, attempts, entry_id, created_at)
+     VALUES ($1, 'arrival', '', 1, $2, $3, $4, $5, $6)`,
+    actorId,
+    job.dueAt,
+    job.lease,
+    job.attempts,
+    job.entryId,
     now,
   )
 }

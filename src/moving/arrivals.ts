@@ -1,68 +1,50 @@
 /**
- * Moves of actors from other services: the part of the new service (docs/spec/moving.md). The archive comes in while the actor is
- * out of reach. The actor is here when the old service has published its signed notice, and not before.
+ * Announcements of actors that move here from other services (docs/spec/moving.md). An id at one address proves nothing about
+ * the same id at another one, so each address has its own announcement, key and archive. The first one whose address publishes
+ * the signed notice becomes the actor (`landings.ts`).
  */
+import { wasEverDeleted } from '../actor/actor-store.ts'
 import { parseActorId } from '../actor/actor.ts'
-import { lockResident, setPassphrase, setResidence } from '../actor/actor-store.ts'
-import { limited } from '../archive/limited.ts'
-import { deleteArriving, isComplete, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
+import { progressOf } from '../archive/restore-actor.ts'
 import type { Config } from '../config/options.ts'
 import { quoted, ServiceError } from '../errors.ts'
-import type { ClaimedJob } from '../job/job-store.ts'
-import { ended, later, removed } from '../job/single-run.ts'
-import type { Lane, RunResult } from '../job/worker.ts'
-import type { Live } from '../live/live.ts'
-import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
-import type { Metrics } from '../observe/metrics.ts'
-import { deleteHeldNotices } from '../outbox/notice-store.ts'
-import { backoffMs } from '../outbox/policy.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
-import { hashSecret, sameSecret, type SecretHash } from '../secret/hash.ts'
-import { randomPassphrase } from '../secret/random.ts'
-import { actorPassphrase, arrivalKey, bindingOf } from '../secret/sealed-columns.ts'
-import { seal } from '../secret/sealed.ts'
+import { hashSecret, type SecretHash } from '../secret/hash.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { arrivalKey, bindingOf, departureSecrets } from '../secret/sealed-columns.ts'
+import { open, seal } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
-import { deleteDeparture } from './departure-store.ts'
+import type { Queries } from '../store/store.ts'
+import { parseBaseuri } from '../trust/baseuri.ts'
 import {
   type Arrival,
-  type ArrivalPeer,
-  beginWork,
-  countPeers,
   deleteArrival,
-  endClaim,
-  findArrival,
-  findArrivalPeers,
-  hurryArrivalJob,
-  insertArrivalJob,
-  moveArrival,
-  type PeerState,
+  dropArchive,
+  findAnnounced,
+  findFrom,
+  proveArrival,
   putArrival,
-  retryFailedPeers,
-  staleArrivals,
+  storeArchive,
+  surplusArchives,
+  waitingArrivals,
 } from './arrival-store.ts'
-import type { MovedRelationships } from './moved-relationships.ts'
-import { arrivingActor } from './arriving-rows.ts'
-import { isSameKey, publicPartOf, verifyNotice } from './proof.ts'
-import { readMove } from './published-move.ts'
+import { type Departure, findDeparture } from './departure-store.ts'
+import type { Landings } from './landings.ts'
+import { type HomeKeys, isSameKey, newHomeKeys, publicKeyIn, verifyNotice } from './proof.ts'
+import { followMoves, type PublishedHome, readMove } from './published-move.ts'
+import type { Spool } from './spool.ts'
 
-export interface ArrivalsDeps extends Pick<RestoreDeps, 'keyRing' | 'bytes' | 'uniqueCreator' | 'deleteRemoved'> {
+export interface ArrivalsDeps {
   readonly store: CatchUpStore
   readonly client: PeerClient
+  readonly keyRing: KeyRing
   readonly baseUrl: string
   readonly now: () => number
-  readonly random: () => number
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'jobRun'>
-  readonly live: Pick<Live, 'record'>
-  readonly config: Pick<Config, 'acceptMoves' | 'maxImportBytes'>
-  readonly relationships: MovedRelationships
-  /** Starts the work of the arrival. */
-  readonly wake: (actorId: string) => void
-  /** Starts the work that an actor has waiting. */
-  readonly wakeAll: (actorId: string) => void
-  /** Deletes the list rows and files that an actor leaves behind that does not come. */
-  readonly deleteLeftovers: (actorId: string) => void
+  readonly config: Pick<Config, 'acceptMoves'>
+  readonly spool: Spool
+  readonly landings: Landings
 }
 
 /** The announcement of the old service. */
@@ -72,30 +54,25 @@ export interface Announcement {
   readonly from: string
   readonly token: string
   readonly claimHash: string
-  /** The private key of the move, a JSON Web Key. */
-  readonly key: string
 }
 
-/** An arrival, for the owner. */
-export interface ShownArrival {
-  readonly originUrl: string
-  readonly hereAt: number
-  readonly counts: Readonly<Partial<Record<PeerState, number>>>
-  /** Up to 200 peers, those that need a look first. */
-  readonly peers: readonly Pick<ArrivalPeer, 'peerId' | 'baseuri' | 'state' | 'reason' | 'updatedAt'>[]
-}
-
-const mostShown = 200
-/** The old service activates the actor. Without its message, the new service asks it after this time, and then less often. */
-const askMs = 10_000
-const longestPauseMs = 3_600_000
-const pollMs = 300_000
-const mostRunning = 4
-/** An archive that has not come after this time is not expected any longer. */
+/** An announcement is forgotten after this time, unless its address publishes the notice or cannot be read. */
 const staleMs = 86_400_000
-const mostStale = 100
-/** A complete actor is kept so long while its old address does not announce the move. */
-const longestWaitMs = 30 * staleMs
+/** An announcement whose address cannot be read is kept so long, because the old service may have handed the actor over. */
+const longestMs = 30 * staleMs
+/** The new service asks the old address by itself after this time, because the old service may be gone since its notice. */
+const askAfterMs = 600_000
+const mostAsked = 100
+/** Archives that wait for a notice. The old service sends one again that had to make room. */
+const mostStored = 16
+/** Addresses that are remembered as earlier homes. */
+const mostOrigins = 10
+
+/** The state of a move at the old address. */
+type Answer =
+  | { readonly kind: 'moved'; readonly movedAt: number }
+  /** `unknown`: the address cannot be read now. */
+  | { readonly kind: 'moving' | 'stopped' | 'unknown' }
 
 export class Arrivals {
   readonly #deps: ArrivalsDeps
@@ -105,275 +82,256 @@ export class Arrivals {
   }
 
   /**
-   * Agrees to take an actor. The old address must publish this move.
+   * Agrees to take an actor. The old address must publish this move. Returns the public key of the new home.
    *
-   * @throws ServiceError `forbidden` where no actors may come or the old address does not publish the move, `conflict` when the
-   *   actor exists here, `invalid_value`, `peer_failed`.
+   * @throws ServiceError `forbidden` where no actors may come from this address, the address does not publish the move, or the
+   *   id lived here and its notices do not lead to the address; `conflict` when the actor is here; `invalid_value`, `peer_failed`.
    */
-  async announce(announced: Announcement): Promise<void> {
-    const { store, config, keyRing, now, baseUrl, client } = this.#deps
-    const { actorId, from, token, claimHash, key } = announced
-    if (!config.acceptMoves) throw new ServiceError('forbidden', 'This service takes no accounts from other services')
-    const publicKey = publicPartOf(key)
-    if (parseActorId(actorId) !== actorId || publicKey === null || !from.endsWith(`/${actorId}`))
-      throw new ServiceError('invalid_value', 'Cannot take the account: its id, its address or its key is not valid')
-    if (await store.read((q) => isComplete(q, actorId))) throw taken(actorId)
-    const reading = await readMove(client, from)
-    if (reading.kind === 'failed')
-      throw new ServiceError('peer_failed', 'Cannot take the account: its address cannot be read', {
-        reason: reading.reason,
-      })
-    const move = reading.kind === 'read' ? reading.move : null
+  async announce(announced: Announcement): Promise<string> {
+    const { store, now, keyRing, baseUrl } = this.#deps
+    const { actorId, from, token } = announced
+    const to = `${baseUrl}/${actorId}`
+    if (!isAccepted(this.#deps.config.acceptMoves, from))
+      throw new ServiceError('forbidden', 'This service takes no accounts from other services, or not from this one')
+    const isAddress = parseBaseuri(from) === from && from.endsWith(`/${actorId}`) && from !== to
+    if (parseActorId(actorId) !== actorId || !isAddress)
+      throw new ServiceError('invalid_value', 'Cannot take the account: its id or its address is not valid')
+    const left = await store.read((q) => requireFree(q, actorId))
+    const home = await this.#publishedAt(from)
     const isPublished =
-      move !== null &&
-      move.to === `${baseUrl}/${actorId}` &&
-      move.notice === null &&
-      move.tokenHash === hashSecret(token) &&
-      isSameKey(move.publicKey, publicKey)
+      home?.leaving?.to === to && home.leaving.notice === null && home.leaving.tokenHash === hashSecret(token)
     if (!isPublished)
       throw new ServiceError(
         'forbidden',
         'Cannot take the account: its address does not announce a move to this service',
       )
+    if (left !== null) await this.#requireChain(left, from, home)
+    const keys = await this.#keysFor(left)
+    const origins = JSON.stringify([from, ...originsOf(left)].slice(0, mostOrigins))
     await store.write(async (tx) => {
-      if (await isComplete(tx, actorId)) throw taken(actorId)
-      await deleteArriving(tx, actorId, now())
+      await requireFree(tx, actorId)
+      const [earlier, sameToken] = [
+        await findFrom(tx, actorId, from),
+        await findAnnounced(tx, actorId, hashSecret(token)),
+      ]
+      // The token names one announcement.
+      if (earlier?.state === 'moved' || (sameToken !== null && sameToken.originUrl !== from)) throw taken(actorId)
+      if (earlier !== null) await this.#deps.spool.release(tx, actorId, earlier.object)
       await putArrival(tx, {
         actorId,
         originUrl: from,
+        originKey: home.publicKey,
         tokenHash: hashSecret(token),
-        claimHash: claimHash as SecretHash,
-        publicKey,
-        privateKey: seal(keyRing, key, bindingOf(arrivalKey, actorId)),
+        claimHash: announced.claimHash as SecretHash,
+        publicKey: keys.publicKey,
+        privateKey: seal(keyRing, keys.privateKey, bindingOf(arrivalKey, actorId, from)),
+        origins,
         createdAt: now(),
       })
     })
+    return keys.publicKey
   }
 
   /**
-   * Takes the archive. The actor is complete afterwards, and waits for the notice of the old service.
+   * Takes the archive. It becomes the actor when the old address has published its notice.
    *
-   * @throws ServiceError `not_found` when the move was not announced, `unauthorized` or `forbidden` without the right token, and
-   *   the errors of `restoreActor`.
+   * @throws ServiceError `not_found` when the move was not announced, `unauthorized` without a token, `arrival_refused`, and the
+   *   errors of `Spool.take`.
    */
   async take(actorId: string, token: string | null, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const { spool, landings } = this.#deps
     const arrival = await this.#require(actorId, token)
-    if (arrival.state !== 'announced') return
-    const { store, now, wake, config } = this.#deps
-    await restoreActor(
-      {
-        ...this.#deps,
-        arriving: arrivingActor(this.#deps.keyRing, actorId),
-        hasMissedChanges: false,
-        completing: async (tx) => {
-          if (!(await moveArrival(tx, arrival, { from: 'announced', to: 'arrived', hereAt: null }))) throw overtaken()
-          await insertArrivalJob(tx, actorId, now() + askMs, store.now())
-        },
-      },
-      limited(content, config.maxImportBytes, 'Cannot take the account: its archive'),
-    )
-    wake(actorId)
+    if (arrival.state === 'refused') throw refusal(arrival)
+    if (arrival.state === 'here' || arrival.object !== '') return
+    await spool.take(actorId, content, async (tx, object) => {
+      if (!(await storeArchive(tx, arrival, object))) return false
+      if (arrival.state === 'moved') await landings.begin(tx, actorId)
+      return true
+    })
+    if (arrival.state === 'moved') landings.wake(actorId)
+    await this.#dropSurplus()
   }
 
   /**
-   * Activates an actor whose old service has published the notice.
+   * Makes the announced actor the one that is here, when its address has published the notice.
    *
-   * @throws ServiceError `not_found`, `forbidden`; `conflict` when the old service still has the actor.
+   * @throws ServiceError `not_found`, `unauthorized`; `conflict` when the old service still has the actor; `archive_missing`;
+   *   `unavailable` while the archive is unpacked; `arrival_refused` when it never comes.
    */
   async activate(actorId: string, token: string | null): Promise<void> {
     const arrival = await this.#require(actorId, token)
-    if (arrival.state === 'here') return
-    const activated = await this.#activate(arrival)
-    if (activated === 'waiting' || activated === 'gone')
-      throw new ServiceError('conflict', 'Cannot activate the account: its old address publishes no valid notice')
+    if (arrival.state === 'announced' || arrival.state === 'stored') {
+      const answer = await this.#ask(arrival)
+      if (answer.kind !== 'moved')
+        throw new ServiceError('conflict', 'Cannot activate the account: its old address publishes no valid notice')
+      await this.#prove(arrival, answer.movedAt)
+    }
+    const current = await this.#deps.landings.result(actorId, arrival.tokenHash)
+    if (current?.state === 'here') return
+    if (current === null || current.state === 'refused') throw refusal(current)
+    if (current.object === '') throw new ServiceError('archive_missing')
+    throw new ServiceError('unavailable', 'The archive of the account is being unpacked', { retryAfterSeconds: 1 })
   }
 
-  /** Gives up an arrival that the old service has stopped. @throws ServiceError `not_found`, `forbidden`, `conflict` */
+  /** Gives up an arrival that the old service has stopped. @throws ServiceError `not_found`, `unauthorized`, `conflict` */
   async cancel(actorId: string, token: string | null): Promise<void> {
     const arrival = await this.#require(actorId, token)
     if (arrival.state === 'here')
       throw new ServiceError('conflict', 'Cannot stop the move: the account is here already')
-    if ((await this.#ask(arrival)) === 'moved')
+    if (arrival.state === 'moved' || (await this.#ask(arrival)).kind === 'moved')
       throw new ServiceError('conflict', 'Cannot stop the move: the old address redirects here')
     await this.#discard(arrival)
   }
 
-  /**
-   * Finds the actor that a code takes.
-   *
-   * @returns null when the code is wrong or was used.
-   */
-  async findByCode(
-    actorId: string,
-    code: string,
-  ): Promise<{ readonly originUrl: string; readonly isHere: boolean } | null> {
-    const found = await this.#deps.store.read((q) => findArrival(q, actorId))
-    if (found === null || found.claimHash === '' || !sameSecret(hashSecret(code), found.claimHash)) return null
-    return { originUrl: found.originUrl, isHere: found.state === 'here' }
-  }
-
-  /**
-   * Gives the actor a new passphrase, for its owner.
-   *
-   * @throws ServiceError `forbidden` when the code is wrong or was used; `conflict` before the actor is here.
-   */
-  async takeByPassphrase(actorId: string, code: string): Promise<string> {
-    const { store, keyRing } = this.#deps
-    const found = await this.findByCode(actorId, code)
-    if (found === null) throw new ServiceError('forbidden', 'This link is not valid, or was used')
-    if (!found.isHere) throw new ServiceError('conflict', 'This account is not here yet')
-    const passphrase = randomPassphrase()
-    await store.writeActor(actorId, async (tx) => {
-      if (!(await endClaim(tx, actorId))) throw new ServiceError('forbidden', 'This link is not valid, or was used')
-      await setPassphrase(tx, actorId, seal(keyRing, passphrase, bindingOf(actorPassphrase, actorId)))
-    })
-    return passphrase
-  }
-
-  /** The arrival of an actor that is here. Null: it was created here. */
-  async find(actorId: string): Promise<ShownArrival | null> {
-    const { store } = this.#deps
-    const arrival = await store.read((q) => findArrival(q, actorId))
-    if (arrival?.state !== 'here') return null
-    const [{ counts }, peers] = await store.read((q) =>
-      Promise.all([countPeers(q, actorId), findArrivalPeers(q, actorId, mostShown)]),
+  /** Asks the addresses of announcements that wait for long, and forgets those that lead nowhere. */
+  async settleWaiting(): Promise<void> {
+    const { store, now, landings } = this.#deps
+    const waiting = await store.sweep<Pick<Arrival, 'actorId' | 'tokenHash'>>(
+      ...waitingArrivals(now() - askAfterMs, mostAsked),
     )
-    return { originUrl: arrival.originUrl, hereAt: arrival.hereAt ?? 0, counts, peers }
+    for (const { actorId, tokenHash } of waiting) {
+      const arrival = await store.read((q) => findAnnounced(q, actorId, tokenHash))
+      if (arrival === null) continue
+      const age = now() - arrival.createdAt
+      if (arrival.state === 'moved') await landings.resume(actorId)
+      else if (arrival.state === 'refused') {
+        if (age > longestMs) await this.#discard(arrival)
+      } else {
+        const answer = await this.#ask(arrival)
+        if (answer.kind === 'moved') await this.#prove(arrival, answer.movedAt)
+        else if (age > (answer.kind === 'unknown' ? longestMs : staleMs)) await this.#discard(arrival)
+      }
+    }
   }
 
-  /** Notifies the failed peers again. Returns their number. */
-  async retry(actorId: string): Promise<number> {
-    const { store, now, live, wake } = this.#deps
-    const again = await store.writeActor(actorId, async (tx, locked) => {
-      const peers = await retryFailedPeers(tx, actorId, now())
-      if (peers > 0) await hurryArrivalJob(tx, actorId, now())
-      await live.record(tx, locked, 'move', [actorId])
-      return peers
+  /** The notice of the old address was read. */
+  async #prove(arrival: Arrival, movedAt: number): Promise<void> {
+    const { store, now, landings } = this.#deps
+    await store.write(async (tx) => {
+      if (await proveArrival(tx, arrival, { movedAt, provedAt: now() })) await landings.begin(tx, arrival.actorId)
     })
-    if (again > 0) wake(actorId)
-    return again
+    landings.wake(arrival.actorId)
   }
 
-  /** Deletes arrivals whose archive has not come for a day, with what had come in. */
-  async deleteStale(): Promise<void> {
-    const { store, now } = this.#deps
-    const stale = await store.sweep<{ actorId: string }>(...staleArrivals(now() - staleMs, mostStale))
-    for (const { actorId } of stale) {
-      const arrival = await store.read((q) => findArrival(q, actorId))
-      if (arrival?.state === 'announced') await this.#discard(arrival)
-    }
-  }
-
-  readonly lane: Lane = {
-    kind: 'arrival',
-    run: (job, signal) => this.#run(job, signal),
-    hostOf: ({ actorId }) => actorId,
-    most: { running: mostRunning, ofActor: 1, ofHost: 1 },
-    longestMs: longestPauseMs,
-    pollMs,
-  }
-
-  async #run(job: ClaimedJob, signal: AbortSignal): Promise<RunResult> {
-    const { now, random, log, metrics, store, relationships } = this.#deps
-    const { actorId, attempts } = job
-    const pauseMs = Math.max(askMs, backoffMs(attempts, random(), longestPauseMs))
-    try {
-      const found = await store.read((q) => findArrival(q, actorId))
-      if (found === null || found.state === 'announced') return removed
-      const arrival = found.state === 'here' ? found : await runInBackground(() => this.#activate(found))
-      if (arrival === 'gone') return removed
-      if (arrival === 'waiting') return later(job, { dueAt: now() + pauseMs, attempts: attempts + 1 })
-      const dueAt = await runInBackground(() => relationships.renew(arrival, signal))
-      metrics.jobRun('arrival', 'done')
-      // The row stays for a later retry of the owner.
-      return dueAt === null ? ended : later(job, { dueAt, attempts: 0 })
-    } catch (error) {
-      if (!signal.aborted) log.warn({ error, actorId }, 'Cannot continue the arrival of an actor now')
-      metrics.jobRun('arrival', 'retry')
-      return later(job, { dueAt: now() + (signal.aborted ? 0 : pauseMs), attempts: attempts + 1 })
-    }
-  }
-
-  /** The arrival of an actor that is here. `waiting`: not handed over, or the old service cannot be asked. `gone`: it does not come. */
-  async #activate(arrival: Arrival): Promise<Arrival | 'waiting' | 'gone'> {
-    const { store, now, live, wake, wakeAll } = this.#deps
-    const { actorId } = arrival
-    const answer = await this.#ask(arrival)
-    // The old service may be out of order, and may hand the actor over later.
-    if (answer === 'stopped' && now() - arrival.createdAt > longestWaitMs) {
-      await this.#discard(arrival)
-      return 'gone'
-    }
-    if (answer !== 'moved') return 'waiting'
-    const isHere = await store.write(async (tx) => {
-      const actor = await lockResident(tx, actorId)
-      if (actor?.residence !== 'arriving') return false
-      if (!(await moveArrival(tx, arrival, { from: 'arrived', to: 'here', hereAt: now() }))) return false
-      await setResidence(tx, actorId, 'here')
-      // The actor may have left here earlier.
-      await deleteDeparture(tx, actorId)
-      await beginWork(tx, actorId, now())
-      await hurryArrivalJob(tx, actorId, now())
-      await live.record(tx, actor, 'move', [actorId])
-      return true
-    })
-    if (isHere) {
-      wake(actorId)
-      wakeAll(actorId)
-    }
-    const current = await store.read((q) => findArrival(q, actorId))
-    return current?.state === 'here' ? current : 'waiting'
-  }
-
-  /** Asks the old address. `unknown`: it cannot be read now. */
-  async #ask(arrival: Arrival): Promise<'moved' | 'moving' | 'stopped' | 'unknown'> {
-    const { client, baseUrl, log } = this.#deps
-    const { actorId, originUrl, publicKey } = arrival
+  /** Asks the old address. */
+  async #ask({ actorId, originUrl, originKey, publicKey }: Arrival): Promise<Answer> {
+    const { client, baseUrl, log, now } = this.#deps
     const reading = await readMove(client, originUrl)
-    if (reading.kind === 'failed') return 'unknown'
-    if (reading.kind !== 'read') return 'stopped'
-    const { move } = reading
+    if (reading.kind === 'failed') return { kind: 'unknown' }
+    const leaving = reading.kind === 'read' ? reading.home.leaving : null
     const to = `${baseUrl}/${actorId}`
-    if (move.to !== to || !isSameKey(move.publicKey, publicKey)) return 'stopped'
-    if (move.notice === null) return 'moving'
+    if (leaving?.to !== to) return { kind: 'stopped' }
+    if (leaving.notice === null) return { kind: 'moving' }
     try {
-      const notice = await verifyNotice(move.notice, publicKey, originUrl)
-      return notice.to === to && notice.actorId === actorId ? 'moved' : 'unknown'
+      const notice = await verifyNotice(leaving.notice, originKey, { from: originUrl, now: now() })
+      const isOurs = notice.to === to && notice.actorId === actorId && isSameKey(notice.newKey, publicKey)
+      return isOurs ? { kind: 'moved', movedAt: notice.movedAt } : { kind: 'stopped' }
     } catch (error) {
       log.warn({ error, actorId }, 'The old service of an actor publishes a notice that is not valid')
-      return 'unknown'
+      return { kind: 'unknown' }
     }
+  }
+
+  /** @throws ServiceError `peer_failed` when the address cannot be read */
+  async #publishedAt(from: string): Promise<PublishedHome | null> {
+    const reading = await readMove(this.#deps.client, from)
+    if (reading.kind === 'failed')
+      throw new ServiceError('peer_failed', 'Cannot take the account: its address cannot be read', {
+        reason: reading.reason,
+      })
+    return reading.kind === 'read' ? reading.home : null
+  }
+
+  /**
+   * The id lived here, and may come back only from the home to which its notices lead.
+   *
+   * @throws ServiceError `forbidden`
+   */
+  async #requireChain({ actorId, url, newKey }: Departure, from: string, home: PublishedHome): Promise<void> {
+    if (url === from && isSameKey(newKey, home.publicKey)) return
+    const followed =
+      url === from
+        ? null
+        : await followMoves(this.#deps, { address: url, actorId, publicKey: publicKeyIn(newKey) }, from)
+    if (followed?.kind !== 'followed' || !isSameKey(followed.publicKey, home.publicKey))
+      throw new ServiceError(
+        'forbidden',
+        `Cannot take the account: ${quoted(actorId)} lived here, and its notices do not lead to this address`,
+      )
+  }
+
+  /** The keys of this home of the actor. They stay the same when it comes back, so that earlier notices about them stay true. */
+  async #keysFor(left: Departure | null): Promise<HomeKeys> {
+    if (left === null) return newHomeKeys()
+    const secrets = open(this.#deps.keyRing, left.secrets, bindingOf(departureSecrets, left.actorId))
+    const { key } = JSON.parse(secrets) as { readonly key: string }
+    return { publicKey: left.publicKey, privateKey: key }
   }
 
   async #discard(arrival: Arrival): Promise<void> {
-    const { store, now, deleteLeftovers } = this.#deps
+    const { store, spool } = this.#deps
     const { actorId, tokenHash } = arrival
-    const isDiscarded = await store.write(async (tx) => {
-      await lockResident(tx, actorId)
-      const current = await findArrival(tx, actorId)
-      if (current === null || current.tokenHash !== tokenHash || current.state === 'here') return false
-      await deleteArriving(tx, actorId, now())
-      await deleteHeldNotices(tx, actorId)
-      await deleteArrival(tx, actorId)
-      return true
+    await store.write(async (tx) => {
+      const current = await findAnnounced(tx, actorId, tokenHash)
+      if (current === null || current.state === 'here' || current.state === 'moved') return
+      await spool.release(tx, actorId, current.object)
+      await deleteArrival(tx, current)
     })
-    if (isDiscarded) deleteLeftovers(actorId)
+    spool.wakeUnused(actorId)
+  }
+
+  /** Makes room, so that archives without a notice never take more than some space. */
+  async #dropSurplus(): Promise<void> {
+    const { store, spool } = this.#deps
+    const surplus = await store.sweep<Pick<Arrival, 'actorId' | 'tokenHash'>>(...surplusArchives(mostStored))
+    for (const { actorId, tokenHash } of surplus) {
+      await store.write(async (tx) => {
+        const arrival = await findAnnounced(tx, actorId, tokenHash)
+        if (arrival?.state !== 'stored') return
+        await spool.release(tx, actorId, arrival.object)
+        await dropArchive(tx, arrival)
+      })
+      spool.wakeUnused(actorId)
+    }
   }
 
   async #require(actorId: string, token: string | null): Promise<Arrival> {
-    const found = await this.#deps.store.read((q) => findArrival(q, actorId))
-    if (found === null) throw new ServiceError('not_found', `Actor ${quoted(actorId)} is not expected here`)
     if (token === null) throw new ServiceError('unauthorized', 'Present the token of the move as a bearer token')
-    if (!sameSecret(hashSecret(token), found.tokenHash))
-      throw new ServiceError('forbidden', 'The token is not that of this move')
+    const found = await this.#deps.store.read((q) => findAnnounced(q, actorId, hashSecret(token)))
+    if (found === null) throw new ServiceError('not_found', `Actor ${quoted(actorId)} is not expected here`)
     return found
   }
+}
+
+/**
+ * Returns where the actor went when it lived here. Null: it never did.
+ *
+ * @throws ServiceError `conflict` when an actor has the id; `forbidden` when one had it, and was deleted.
+ */
+async function requireFree(q: Queries, actorId: string): Promise<Departure | null> {
+  // A proven arrival that is being unpacked is decided later.
+  if ((await progressOf(q, actorId)) === 'complete') throw taken(actorId)
+  const departure = await findDeparture(q, actorId)
+  if (departure?.state === 'moved') return departure
+  if (await wasEverDeleted(q, actorId))
+    throw new ServiceError('forbidden', `Cannot take the account: actor ${quoted(actorId)} was deleted here`)
+  return null
+}
+
+function originsOf(departure: Departure | null): readonly string[] {
+  return departure === null ? [] : (JSON.parse(departure.origins) as string[])
+}
+
+/** Whether actors may come from an address. */
+function isAccepted(accepted: Config['acceptMoves'], from: string): boolean {
+  return accepted === true || (Array.isArray(accepted) && accepted.includes(URL.parse(from)?.origin ?? ''))
 }
 
 function taken(actorId: string): ServiceError {
   return new ServiceError('conflict', `Cannot take the account: actor ${quoted(actorId)} exists here already`)
 }
 
-function overtaken(): ServiceError {
-  return new ServiceError('conflict', 'Cannot take the account: another move of it was announced')
+function refusal(arrival: Arrival | null): ServiceError {
+  const reason = arrival?.reason ?? ''
+  return new ServiceError('arrival_refused', reason === '' ? undefined : `Cannot take the account: ${reason}`)
 }

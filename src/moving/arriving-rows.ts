@@ -1,7 +1,9 @@
 /** The records of an actor that moves here, where they differ from those of other archives: new secrets, and work that waits. */
+import { setResidence } from '../actor/actor-store.ts'
 import { noticesOfMoves, type RecordKind } from '../archive/record-kinds.ts'
 import { type ArchiveMembers, insertRows, recordInteger, recordText, unfit } from '../archive/record-rows.ts'
 import type { ArrivingActor, RestoredRows } from '../archive/restored-rows.ts'
+import { deleteArriving } from '../archive/restore-actor.ts'
 import { isNull, isObject, known } from '../json/json.ts'
 import { deleteHeldNotices, holdNotices, insertNotices, type StoredNotice } from '../outbox/notice-store.ts'
 import { hashSecret } from '../secret/hash.ts'
@@ -10,13 +12,23 @@ import { randomPassphrase } from '../secret/random.ts'
 import { seal } from '../secret/sealed.ts'
 import { arrivalPeerSecret, bindingOf, noticeSecret, trustToken } from '../secret/sealed-columns.ts'
 import type { Transaction } from '../store/store.ts'
+import { findArrivalJob, insertArrivalJob } from './arrival-store.ts'
 
 type Arriving = RestoredRows & { readonly keyRing: KeyRing }
 
-export function arrivingActor(keyRing: KeyRing, actorId: string): ArrivingActor {
+export function arrivingActor(keyRing: KeyRing, actorId: string, now: () => number): ArrivingActor {
   return {
     actorId,
-    begin: (tx) => deleteHeldNotices(tx, actorId),
+    begin: async (tx, insert) => {
+      // The worker that runs this keeps its claim.
+      const job = await findArrivalJob(tx, actorId)
+      await deleteArriving(tx, actorId, now())
+      await deleteHeldNotices(tx, actorId)
+      if (!(await insert())) return false
+      await setResidence(tx, actorId, 'arriving')
+      if (job !== null) await insertArrivalJob(tx, actorId, job, now())
+      return true
+    },
     insertKind: async (tx, kind, all) => {
       const insert = inserts.get(kind.kind)
       if (insert === undefined) return false

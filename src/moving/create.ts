@@ -9,11 +9,14 @@ import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
 import type { TrustRoom } from '../trust/create.ts'
 import { Arrivals } from './arrivals.ts'
+import { ArrivalClaims } from './claims.ts'
 import { deleteOldMoves } from './departure-store.ts'
 import { Departures } from './departures.ts'
+import { Landings } from './landings.ts'
 import { MovedPeers } from './moved-peers.ts'
 import { endPauses } from './peer-work.ts'
 import { MovedRelationships } from './moved-relationships.ts'
+import { Spool } from './spool.ts'
 
 interface MovingNeeds {
   readonly outbox: Outbox
@@ -56,15 +59,18 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
     wakeAll,
     deleteLeftovers,
   })
-  const arrivals: Arrivals = new Arrivals({
+  const spool = new Spool({ ...shared, wakeUnused })
+  const landings: Landings = new Landings({
     ...shared,
     uniqueCreator: config.uniqueCreator,
     deleteRemoved: (actorId) => removedLists.deleteRowsOf(actorId),
     relationships: new MovedRelationships({ ...shared, trusts: trust.trusts }),
+    spool,
     wake: (actorId) => arriving.wake(actorId),
-    wakeAll,
     deleteLeftovers,
   })
+  const arrivals = new Arrivals({ ...shared, spool, landings })
+  const arrivalClaims = new ArrivalClaims({ ...runtime, wake: (actorId) => arriving.wake(actorId), wakeAll })
   const movedPeers = new MovedPeers({
     ...shared,
     wake: (actorId) => arriving.wake(actorId),
@@ -72,12 +78,11 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
   })
   const deps = workerDeps(runtime)
   const departing = new JobWorker(deps, departures.lane)
-  const arriving = new JobWorker(deps, arrivals.lane)
-  // Redirects that have ended, and arrivals whose archive does not come.
+  const arriving = new JobWorker(deps, landings.lane)
   const cleaning = new Cleaning(runtime, 'old moves', async () => {
-    await runtime.store.write((tx) => deleteOldMoves(tx, runtime.now()))
-    await arrivals.deleteStale()
+    await runtime.store.write(deleteOldMoves)
+    await arrivals.settleWaiting()
   })
   for (const worker of [departing, arriving, cleaning]) needs.job.jobs.add(worker)
-  return { departures, arrivals, movedPeers, movedTo: (actorId: string) => departures.movedTo(actorId) }
+  return { departures, arrivals, arrivalClaims, movedPeers, movedTo: (actorId: string) => departures.movedTo(actorId) }
 }

@@ -11,8 +11,11 @@ export interface Departure {
   /** The address at the new service. */
   readonly url: string
   readonly state: DepartureState
-  /** A JSON Web Key. */
+  /** JSON Web Keys: of this home, and of the new one. The second is empty until the new service has agreed. */
   readonly publicKey: string
+  readonly newKey: string
+  /** JSON array of the addresses from which the actor had come here. */
+  readonly origins: string
   /** Empty before the move. */
   readonly notice: string
   readonly secrets: Sealed
@@ -25,7 +28,7 @@ export interface Departure {
   readonly endsAt: number | null
 }
 
-const columns = `actor_id AS "actorId", url, state, public_key AS "publicKey", notice, secrets, reason, begun_at AS "begunAt",
+const columns = `actor_id AS "actorId", url, state, public_key AS "publicKey", new_key AS "newKey", origins, notice, secrets, reason, begun_at AS "begunAt",
   moved_at AS "movedAt", ends_at AS "endsAt"`
 
 export async function findDeparture(q: Pick<Queries, 'get'>, actorId: string): Promise<Departure | null> {
@@ -35,14 +38,23 @@ export async function findDeparture(q: Pick<Queries, 'get'>, actorId: string): P
 /** Stores a new move in the place of an earlier one. */
 export async function putDeparture(
   tx: Transaction,
-  { actorId, url, publicKey, secrets, begunAt }: Omit<Departure, 'state' | 'notice' | 'reason' | 'movedAt' | 'endsAt'>,
-): Promise<void> {
-  await deleteDeparture(tx, actorId)
-  await tx.run(
-    `INSERT INTO departure (actor_id, url, state, public_key, secrets, begun_at) VALUES ($1, $2, 'asking', $3, $4, $5)`,
+  {
     actorId,
     url,
     publicKey,
+    origins,
+    secrets,
+    begunAt,
+  }: Pick<Departure, 'actorId' | 'url' | 'publicKey' | 'origins' | 'secrets' | 'begunAt'>,
+): Promise<void> {
+  await deleteDeparture(tx, actorId)
+  await tx.run(
+    `INSERT INTO departure (actor_id, url, state, public_key, origins, secrets, begun_at)
+     VALUES ($1, $2, 'asking', $3, $4, $5, $6)`,
+    actorId,
+    url,
+    publicKey,
+    origins,
     secrets,
     begunAt,
   )
@@ -51,7 +63,7 @@ export async function putDeparture(
 /** Whether the actor leaves or has left. */
 export async function updateDeparture(tx: Transaction, departure: Departure): Promise<void> {
   await tx.run(
-    `UPDATE departure SET state = $2, notice = $3, secrets = $4, reason = $5, moved_at = $6, ends_at = $7
+    `UPDATE departure SET state = $2, notice = $3, secrets = $4, reason = $5, moved_at = $6, ends_at = $7, new_key = $8
      WHERE actor_id = $1`,
     departure.actorId,
     departure.state,
@@ -60,6 +72,7 @@ export async function updateDeparture(tx: Transaction, departure: Departure): Pr
     departure.reason,
     departure.movedAt,
     departure.endsAt,
+    departure.newKey,
   )
 }
 
@@ -67,9 +80,8 @@ export async function deleteDeparture(tx: Transaction, actorId: string): Promise
   await tx.run('DELETE FROM departure WHERE actor_id = $1', actorId)
 }
 
-/** Deletes moves whose redirect has ended, and moves in either direction of actors that were deleted. */
-export async function deleteOldMoves(tx: Transaction, now: number): Promise<void> {
-  await tx.run('/* moves */ DELETE FROM departure WHERE ends_at <= $1', now)
+/** Deletes moves in either direction of actors that were deleted. A move that succeeded stays: the id comes back only along it. */
+export async function deleteOldMoves(tx: Transaction): Promise<void> {
   await tx.run(
     `/* moves */ DELETE FROM departure WHERE state <> 'moved'
        AND NOT EXISTS (SELECT 1 FROM actor a WHERE a.id = departure.actor_id)`,
@@ -133,11 +145,9 @@ export async function pauseWork(tx: Transaction, actorId: string, now: number): 
   return running === undefined
 }
 
-/** Ends everything that the service still does for an actor that has moved, besides the move itself. */
+/** Begins no further work of an actor that has moved, besides the move itself. The work begins again if the new service refuses it. */
 export async function endWork(tx: Transaction, actorId: string): Promise<void> {
   await tx.run('UPDATE publisher_subscription SET due_at = NULL WHERE actor_id = $1', actorId)
   await tx.run('UPDATE subscriber_subscription SET gap_due_at = NULL WHERE actor_id = $1', actorId)
   await tx.run(`UPDATE job SET due_at = NULL, lease = '' WHERE actor_id = $1 AND kind <> 'move'`, actorId)
-  await tx.run('DELETE FROM expiry WHERE actor_id = $1', actorId)
-  await tx.run('DELETE FROM token_chain WHERE actor_id = $1', actorId)
 }

@@ -22,18 +22,19 @@ import type { Live } from '../live/live.ts'
 import { noteAct, runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import { deleteNoticesOfActors } from '../outbox/notice-store.ts'
+import { deleteNoticesOfActors, holdNotices } from '../outbox/notice-store.ts'
 import { backoffMs } from '../outbox/policy.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
 import { judgeUrl, liesBelow, type PeerPolicy } from '../peer/url-rules.ts'
 import { hashSecret } from '../secret/hash.ts'
 import { randomToken } from '../secret/random.ts'
-import { bindingOf, departureSecrets } from '../secret/sealed-columns.ts'
+import { arrivalKey, bindingOf, departureSecrets } from '../secret/sealed-columns.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { isOk, answerText } from './answers.ts'
-import { beginWork, deleteArrival, findArrival } from './arrival-store.ts'
+import { type Arrival, beginWork, deleteArrival, findArrival } from './arrival-store.ts'
 import {
   deleteDeparture,
   deleteMoveJob,
@@ -46,7 +47,7 @@ import {
   putDeparture,
   updateDeparture,
 } from './departure-store.ts'
-import { newMoveKeys, signNotice } from './proof.ts'
+import { type HomeKeys, membersIn, newHomeKeys, publicKeyIn, signNotice } from './proof.ts'
 
 export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | 'baseUrl'> {
   readonly store: CatchUpStore
@@ -68,11 +69,10 @@ export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | '
   readonly deleteLeftovers: (actorId: string) => void
 }
 
-/** Secrets that the old and the new service share. */
 interface DepartureSecrets {
-  /** A JSON Web Key. Empty after the move. */
+  /** The private key of this home, a JSON Web Key. It stays here, also when the actor comes back. */
   readonly key: string
-  /** Authenticates the old service at the new one. */
+  /** Authenticates the old service at the new one. Empty when the new service has confirmed the move. */
   readonly token: string
   /** The code by which the owner takes the actor at the new service. */
   readonly claim: string
@@ -89,6 +89,8 @@ const pollMs = 300_000
 const mostRunning = 2
 /** The pause until callbacks have ended. */
 const quietMs = 500
+/** The pause while the new service unpacks the archive. */
+const unpackMs = 1000
 /** The longest transfer of an archive, in seconds. */
 const transferSeconds = 3600
 /** The longest time without progress of a transfer, and until its answer, in seconds. */
@@ -115,7 +117,7 @@ export class Departures {
     const { store, now, wake, client } = this.#deps
     const service = await this.#serviceAt(target)
     await this.#requireReady(actor.id)
-    const keys = await newMoveKeys()
+    const { keys, origins } = await this.#homeOf(actor.id)
     const secrets = { key: keys.privateKey, token: randomToken(), claim: randomToken() }
     const begunAt = now()
     const url = `${service}/${actor.id}`
@@ -123,6 +125,7 @@ export class Departures {
       actorId: actor.id,
       url,
       publicKey: keys.publicKey,
+      origins,
       secrets: this.#seal(actor.id, secrets),
       begunAt,
     }
@@ -135,17 +138,17 @@ export class Departures {
         from: this.#addressOf(actor.id),
         token: secrets.token,
         claim_hash: hashSecret(secrets.claim),
-        key: JSON.parse(secrets.key) as object,
       }),
     })
-    if (outcome.kind !== 'answered' || outcome.status !== 201) {
+    const newKey = outcome.kind === 'answered' && outcome.status === 201 ? keyInAnswer(outcome.body) : null
+    if (newKey === null) {
       await store.writeActor(actor.id, (tx) => deleteOwn(tx, departure))
       throw refusedBy(outcome)
     }
     await store.writeActor(actor.id, async (tx, locked) => {
       const found = await findDeparture(tx, actor.id)
-      if (found?.publicKey !== keys.publicKey) throw alreadyMoving()
-      await updateDeparture(tx, { ...found, state: 'moving' })
+      if (found?.secrets !== departure.secrets) throw alreadyMoving()
+      await updateDeparture(tx, { ...found, state: 'moving', newKey })
       await setResidence(tx, actor.id, 'moving')
       await insertMoveJob(tx, actor.id, now())
       await this.#deps.live.record(tx, locked, 'move', [actor.id])
@@ -165,19 +168,19 @@ export class Departures {
   /** The document about moves at the address of an actor. Null: it never moved. @throws ServiceError `actor_not_found` */
   async published(actorId: string): Promise<object | null> {
     const { store, now } = this.#deps
-    const found = await store.read((q) => findDeparture(q, actorId))
-    if (found === null || found.state === 'failed' || (found.endsAt !== null && found.endsAt <= now())) {
-      const arrival = await store.read((q) => findArrival(q, actorId))
-      if (arrival?.state === 'here')
-        return { state: 'arrived', from: arrival.originUrl, key: JSON.parse(arrival.publicKey) as object }
-      const actor = await store.read((q) => findActor(q, actorId))
-      if (actor === null) throw new ServiceError('actor_not_found', `Actor ${quoted(actorId)} does not exist`)
-      return null
+    const [actor, found, arrival] = await store.read((q) =>
+      Promise.all([findActor(q, actorId), findDeparture(q, actorId), findArrival(q, actorId)]),
+    )
+    if (found !== null && isPublished(found, actor, now())) {
+      const home = { to: found.url, key: JSON.parse(found.publicKey) as object, ...fromOf(found.origins) }
+      return found.state === 'moved'
+        ? { state: 'moved', ...home, notice: found.notice }
+        : { state: 'moving', ...home, token_hash: hashSecret(this.#open(found).token) }
     }
-    const key = JSON.parse(found.publicKey) as object
-    return found.state === 'moved'
-      ? { state: 'moved', to: found.url, key, notice: found.notice }
-      : { state: 'moving', to: found.url, key, token_hash: hashSecret(this.#open(found).token) }
+    if (actor === null || actor.residence === 'arriving')
+      throw new ServiceError('actor_not_found', `Actor ${quoted(actorId)} does not exist`)
+    if (arrival === null) return null
+    return { state: 'arrived', key: JSON.parse(arrival.publicKey) as object, ...fromOf(arrival.origins) }
   }
 
   /** The new address of an actor that has moved. Null: it has not. */
@@ -225,7 +228,7 @@ export class Departures {
       return removed
     } catch (error) {
       if (signal.aborted) return later(job, { dueAt: now(), attempts, reason: '' })
-      if (error instanceof NotNow) return later(job, { dueAt: now() + quietMs, attempts, reason: '' })
+      if (error instanceof NotNow) return later(job, { dueAt: now() + error.pauseMs, attempts, reason: '' })
       const reason = reasonOf(error)
       log.warn({ error, actorId, attempt: attempts + 1 }, 'Cannot move an actor now')
       const at = error instanceof Refused ? null : retryAt({ now: now(), attempts, random: random() })
@@ -250,8 +253,13 @@ export class Departures {
       if (!(await this.#handOver(departure, job))) return
     }
     const outcome = await this.#call(departure, 'POST', '/activation')
-    if (!isOk(outcome)) throw new Error(`The new service has not confirmed the move: ${reasonIn(outcome)}`)
-    await this.#delete(actorId)
+    if (isOk(outcome)) return this.#delete(actorId)
+    const code = answerText(outcome, 'error')
+    if (code === 'archive_missing') await this.#send(actor, departure, signal)
+    if (code === 'archive_missing' || code === 'unavailable') throw new NotNow(unpackMs)
+    // The new service promises by this code that the actor is not there and never comes by this notice.
+    if (code === 'arrival_refused') return this.#takeBack(actorId, reasonIn(outcome))
+    throw new Error(`The new service has not confirmed the move: ${reasonIn(outcome)}`)
   }
 
   async #send(actor: StoredActor, departure: Departure, signal: AbortSignal): Promise<void> {
@@ -273,20 +281,24 @@ export class Departures {
   async #handOver(departure: Departure, job: ClaimedJob): Promise<boolean> {
     const { store, now, config, live } = this.#deps
     const { actorId, url: to } = departure
-    const { key, ...kept } = this.#open(departure)
-    const notice = await signNotice(key, { from: this.#addressOf(actorId), to, actorId }, now())
+    const hereSince = (await store.read((q) => findArrival(q, actorId)))?.hereAt ?? 0
+    // Later than the arrival, also where the clock of an earlier home was ahead: peers compare the times of moves.
+    const movedAt = Math.max(now(), hereSince + 1)
+    const notice = await signNotice(
+      this.#open(departure).key,
+      { from: this.#addressOf(actorId), to, actorId, newKey: departure.newKey, movedAt },
+      now(),
+    )
     return store.write(async (tx) => {
       const actor = await lockResident(tx, actorId)
       const current = await findDeparture(tx, actorId)
-      if (actor?.residence !== 'moving' || current?.publicKey !== departure.publicKey) return false
+      if (actor?.residence !== 'moving' || current?.secrets !== departure.secrets) return false
       if (!(await hasMoveLease(tx, actorId, job.lease))) throw new NotNow()
-      const movedAt = now()
       const endsAt = movedAt + config.movedDays * dayMs
-      const secrets = this.#seal(actorId, { key: '', ...kept })
-      await updateDeparture(tx, { ...current, state: 'moved', notice, secrets, reason: '', movedAt, endsAt })
+      await updateDeparture(tx, { ...current, state: 'moved', notice, reason: '', movedAt, endsAt })
       await setResidence(tx, actorId, 'moved')
       await endWork(tx, actorId)
-      await deleteNoticesOfActors(tx, [actorId])
+      await holdNotices(tx, actorId)
       await live.record(tx, actor, 'move', [actorId])
       return true
     })
@@ -300,12 +312,28 @@ export class Departures {
       const found = await findDeparture(tx, actorId)
       if (actor?.residence !== 'moved') return
       if (found !== null)
-        await updateDeparture(tx, { ...found, secrets: this.#seal(actorId, { key: '', token: '', claim: '' }) })
+        await updateDeparture(tx, {
+          ...found,
+          secrets: this.#seal(actorId, { ...this.#open(found), token: '', claim: '' }),
+        })
+      await deleteNoticesOfActors(tx, [actorId])
       await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, actorId, now())
       await deleteActor(tx, actorId, now())
-      await deleteArrival(tx, actorId)
+      const arrival = await findArrival(tx, actorId)
+      if (arrival !== null) await deleteArrival(tx, arrival)
     })
     deleteLeftovers(actorId)
+  }
+
+  /** The new service never takes the actor, which therefore stays. Its address names the new one no longer. */
+  async #takeBack(actorId: string, reason: string): Promise<void> {
+    await this.#deps.store.write(async (tx) => {
+      const actor = await lockResident(tx, actorId)
+      const found = await findDeparture(tx, actorId)
+      if (actor?.residence !== 'moved' || found?.state !== 'moved') return
+      await updateDeparture(tx, { ...found, state: 'failed', notice: '', reason, movedAt: null, endsAt: null })
+      await this.#resume(tx, actor)
+    })
   }
 
   /** Ends a move that cannot succeed. The actor stays. False: it has moved already. */
@@ -379,6 +407,22 @@ export class Departures {
       throw new ServiceError('conflict', 'Cannot move the account: an import runs. Wait until it ends, or stop it.')
   }
 
+  /** The keys of this home of the actor, and from where it came here. */
+  async #homeOf(actorId: string): Promise<{ readonly keys: HomeKeys; readonly origins: string }> {
+    const { store, keyRing } = this.#deps
+    const [arrival, earlier] = await store.read((q) =>
+      Promise.all([findArrival(q, actorId), findDeparture(q, actorId)]),
+    )
+    if (arrival !== null) return { keys: keysOf(keyRing, arrival), origins: arrival.origins }
+    // A move that failed.
+    if (earlier !== null)
+      return {
+        keys: { publicKey: earlier.publicKey, privateKey: this.#open(earlier).key },
+        origins: earlier.origins,
+      }
+    return { keys: await newHomeKeys(), origins: '[]' }
+  }
+
   #addressOf(actorId: string): string {
     return `${this.#deps.baseUrl}/${actorId}`
   }
@@ -396,17 +440,41 @@ export class Departures {
 class Refused extends Error {}
 
 /** Work that began before the move has not ended, or a later claim continues the move. */
-class NotNow extends Error {}
+class NotNow extends Error {
+  readonly pauseMs: number
+
+  constructor(pauseMs = quietMs) {
+    super()
+    this.pauseMs = pauseMs
+  }
+}
 
 function both(q: Queries, actorId: string): Promise<[StoredActor | null, Departure | null]> {
   return Promise.all([findActor(q, actorId), findDeparture(q, actorId)])
 }
 
-async function deleteOwn(
-  tx: Transaction,
-  { actorId, publicKey }: Pick<Departure, 'actorId' | 'publicKey'>,
-): Promise<void> {
-  if ((await findDeparture(tx, actorId))?.publicKey === publicKey) await deleteDeparture(tx, actorId)
+async function deleteOwn(tx: Transaction, { actorId, secrets }: Pick<Departure, 'actorId' | 'secrets'>): Promise<void> {
+  if ((await findDeparture(tx, actorId))?.secrets === secrets) await deleteDeparture(tx, actorId)
+}
+
+function keysOf(ring: KeyRing, { actorId, originUrl, publicKey, privateKey }: Arrival): HomeKeys {
+  return { publicKey, privateKey: open(ring, privateKey, bindingOf(arrivalKey, actorId, originUrl)) }
+}
+
+/** Whether the address of the actor states this move. A later life of the id here does not. */
+function isPublished({ state, endsAt }: Departure, actor: StoredActor | null, now: number): boolean {
+  if (state === 'moved') return (actor === null || actor.residence === 'moved') && (endsAt ?? 0) > now
+  return state !== 'failed' && actor !== null
+}
+
+function fromOf(origins: string): { readonly from?: readonly string[] } {
+  const from = JSON.parse(origins) as string[]
+  return from.length === 0 ? {} : { from }
+}
+
+/** The public key of the new home. Null: the answer has none. */
+function keyInAnswer(body: string): string | null {
+  return publicKeyIn(membersIn(body)?.get('key') ?? 'null')
 }
 
 async function* bytesOf(lines: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
@@ -432,7 +500,7 @@ function refusedBy(outcome: PeerOutcome): ServiceError {
     const text = 'Cannot move the account: the other service could not be reached'
     return new ServiceError('peer_failed', text, { reason: outcome.reason })
   }
-  const said = reasonIn(outcome)
+  const said = outcome.status === 201 ? 'its answer has no key' : reasonIn(outcome)
   const text = `Cannot move the account: the other service did not agree: ${said}`
   return new ServiceError('peer_failed', text, { members: { said } })
 }

@@ -22,7 +22,7 @@ import {
   retryPeer,
   setOfferedSecret,
 } from './arrival-store.ts'
-import { claimedAddress, type MoveStatement, verifyStatement } from './proof.ts'
+import { claimedAddress, isSameKey, type MoveStatement, verifyStatement } from './proof.ts'
 import { followMoves, readMove } from './published-move.ts'
 
 export interface MovedPeersDeps {
@@ -37,6 +37,12 @@ export interface MovedPeersDeps {
   readonly wake: (actorId: string) => void
   /** Reads the metadata of the peer again, in the background. */
   readonly refreshLater: (key: { readonly actorId: string; readonly peerId: string }) => void
+}
+
+/** A statement that the home of the peer has signed. */
+interface ProvenStatement extends MoveStatement {
+  /** The key of this home. */
+  readonly publicKey: string
 }
 
 export class MovedPeers {
@@ -76,7 +82,7 @@ export class MovedPeers {
     refreshLater({ actorId: actor.id, peerId })
   }
 
-  async #store(tx: Transaction, actor: Actor, current: Trust, statement: MoveStatement): Promise<void> {
+  async #store(tx: Transaction, actor: Actor, current: Trust, statement: ProvenStatement): Promise<void> {
     const { keyRing, now } = this.#deps
     const { from, secret, isApproved, movedAt, statedAt } = statement
     const offered = await offeredTo(tx, current)
@@ -96,6 +102,7 @@ export class MovedPeers {
       ownRequest: null,
       facts: {
         ...current.facts,
+        move_key: statement.publicKey,
         moved_at: new Date(movedAt).toISOString(),
         move_stated_at: new Date(statedAt).toISOString(),
       },
@@ -103,7 +110,7 @@ export class MovedPeers {
   }
 
   /** Null: the statement, or a later one, was taken before. */
-  async #verified(actor: Actor, trust: Trust, text: string): Promise<MoveStatement | null> {
+  async #verified(actor: Actor, trust: Trust, text: string): Promise<ProvenStatement | null> {
     const { baseUrl, now } = this.#deps
     const { peerId, baseuri } = trust
     const to = parseBaseuri((await claimedAddress(text)) ?? '')
@@ -115,25 +122,35 @@ export class MovedPeers {
     const statement = await verifyStatement(text, publicKey, expected).catch((error: unknown) => {
       throw refused(error instanceof Error ? error.message : String(error))
     })
-    // A copy of an earlier statement must not bring its secret back.
-    if (to === baseuri && !isNewer(statement, trust)) return null
+    // A copy of an earlier statement must not bring its secret, or an address that the peer has left, back.
+    if (!isNewer(statement, trust)) {
+      if (to === baseuri) return null
+      throw refused('it is not newer than the last one')
+    }
     // The peer repeats it with the secret that it has now.
     if (statement.statedAt < trust.createdAt) throw refused('the relationship is newer than the statement')
     if (statement.actorId !== peerId) throw refused('it is about another actor')
     if (!usableSecret.test(statement.secret)) throw refused('its secret cannot be used')
-    return statement
+    return { ...statement, publicKey }
   }
 
-  /** The key that the known address of the peer confirms for a new one. A peer may also have come back to the known address. */
-  async #keyFor({ peerId, baseuri }: Trust, to: string): Promise<string> {
+  /**
+   * The key of the peer at an address that the known address and the new one confirm. A peer may also have come back to the
+   * known address.
+   */
+  async #keyFor({ peerId, baseuri, facts }: Trust, to: string): Promise<string> {
     const { client } = this.#deps
+    const knownKey = facts.move_key ?? null
     if (to === baseuri) {
       const reading = await readMove(client, baseuri)
       if (reading.kind === 'failed') throw unreadable(reading.reason)
-      if (reading.kind !== 'arrived') throw refused('the peer is at this address already')
-      return reading.publicKey
+      if (reading.kind === 'none' || reading.home.cameFrom.length === 0 || reading.home.leaving !== null)
+        throw refused('the peer has not come to this address')
+      if (knownKey !== null && !isSameKey(knownKey, reading.home.publicKey))
+        throw refused('the address has another key than the one that is known')
+      return reading.home.publicKey
     }
-    const followed = await followMoves(client, { address: baseuri, actorId: peerId }, to)
+    const followed = await followMoves(this.#deps, { address: baseuri, actorId: peerId, publicKey: knownKey }, to)
     if (followed.kind === 'failed') throw unreadable(followed.reason)
     if (followed.kind === 'unproven') throw refused(followed.reason)
     return followed.publicKey

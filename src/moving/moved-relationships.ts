@@ -152,8 +152,8 @@ export class MovedRelationships {
 
   /** The peer has moved, too. Its own statement must still find the address that is known here. */
   async #follow(arrival: Arrival, actor: Actor, peer: ArrivalPeer, trust: Trust): Promise<Attempt> {
-    const from = { address: trust.baseuri, actorId: trust.peerId }
-    const followed = await followMoves(this.#deps.client, from, null)
+    const from = { address: trust.baseuri, actorId: trust.peerId, publicKey: trust.facts.move_key ?? null }
+    const followed = await followMoves(this.#deps, from, null)
     if (followed.kind !== 'followed') return { state: 'later', reason: followed.reason }
     return this.#inform(arrival, actor, peer, { ...trust, baseuri: followed.to })
   }
@@ -162,7 +162,7 @@ export class MovedRelationships {
     const { client, keyRing, baseUrl, now } = this.#deps
     const { actorId } = peer
     if (arrival.hereAt === null) throw new Error('Only an actor that is here tells its peers')
-    const key = open(keyRing, arrival.privateKey, bindingOf(arrivalKey, actorId))
+    const key = open(keyRing, arrival.privateKey, bindingOf(arrivalKey, actorId, arrival.originUrl))
     const stated = this.#currentSecret(peer, trust)
     const statement = await signStatement(key, {
       from: `${baseUrl}/${actorId}`,
@@ -171,7 +171,8 @@ export class MovedRelationships {
       secret: stated,
       isApproved: trust.approved,
       movedAt: arrival.hereAt,
-      statedAt: now(),
+      // The clock of the old service may have been ahead.
+      statedAt: Math.max(now(), arrival.hereAt),
     })
     const url = `${trust.baseuri}/callbacks/moved/${encodeURIComponent(actorId)}`
     const outcome = await client.call({ method: 'POST', url, body: JSON.stringify({ statement }) })

@@ -1,4 +1,4 @@
-/** The proofs of a move: the notice of the old service, and the statement of the new one to each peer (docs/spec/moving.md). */
+/** The proofs of a move: the notice of the home that an actor left, and the statement of its new home to each peer (docs/spec/moving.md). */
 import type { CryptoKey, JWK, JWTPayload } from 'jose'
 import { known, members, normalize, stringValue } from '../json/json.ts'
 
@@ -7,23 +7,26 @@ const noticeType = 'actor-move+jwt'
 const statementType = 'actor-moved+jwt'
 /** Seconds. A statement carries a secret, so a copy of it is soon worth nothing. */
 const statementSeconds = 300
+/** How far the clocks of two services may differ. A time beyond it could make every later statement look old. */
+export const mostSkewMs = 60_000
 
-/** The last time that ECMAScript can express, in Unix milliseconds. */
-const latestMs = 8_640_000_000_000_000
-
-/** The key pair of one move, as JSON of two JSON Web Keys (RFC 8037). */
-export interface MoveKeys {
+/** The key pair of one home of an actor, as JSON of two JSON Web Keys (RFC 8037). */
+export interface HomeKeys {
   readonly publicKey: string
   readonly privateKey: string
 }
 
-/** States that an actor has moved. The old service publishes it at the old address. */
+/** States where an actor has moved to. The home that it left signs and publishes it. */
 export interface MoveNotice {
   /** The old address. */
   readonly from: string
   /** The new address. */
   readonly to: string
   readonly actorId: string
+  /** The public key of the new home, which the new home made. */
+  readonly newKey: string
+  /** Time of the move, in Unix milliseconds. */
+  readonly movedAt: number
 }
 
 /** Tells a peer the new address and the new secret of the relationship. */
@@ -36,23 +39,23 @@ export interface MoveStatement {
   readonly secret: string
   /** Whether the owner has approved the relationship. */
   readonly isApproved: boolean
-  /** Time of the move, in Unix milliseconds. */
+  /** Time of the arrival at the new home, in Unix milliseconds. */
   readonly movedAt: number
   /** Time of this statement, in Unix milliseconds. A later one about the same move may have another secret. */
   readonly statedAt: number
 }
 
-export async function newMoveKeys(): Promise<MoveKeys> {
+export async function newHomeKeys(): Promise<HomeKeys> {
   const { exportJWK, generateKeyPair } = await import('jose')
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true })
   const [shown, kept] = await Promise.all([exportJWK(publicKey), exportJWK(privateKey)])
   return { publicKey: JSON.stringify(shown), privateKey: JSON.stringify(kept) }
 }
 
-/** The public part of a private key. Null: it is not an Ed25519 key. */
-export function publicPartOf(privateKey: string): string | null {
-  const found = keyIn(privateKey)
-  return found?.d === undefined ? null : JSON.stringify({ crv: found.crv, x: found.x, kty: found.kty })
+/** The public key in a JSON text, in one spelling. Null: it is not a public Ed25519 key. */
+export function publicKeyIn(text: string): string | null {
+  const found = keyIn(text)
+  return found === null || found.d !== undefined ? null : JSON.stringify({ crv: found.crv, x: found.x, kty: found.kty })
 }
 
 /** Whether two public keys are the same. */
@@ -80,16 +83,29 @@ export function membersIn(text: string): ReadonlyMap<string, ReturnType<typeof n
   }
 }
 
-export function signNotice(privateKey: string, { from, to, actorId }: MoveNotice, now: number): Promise<string> {
-  return sign(privateKey, noticeType, { iss: from, sub: actorId, moved_to: to }, { now, seconds: null })
+export function signNotice(privateKey: string, notice: MoveNotice, now: number): Promise<string> {
+  const { from, to, actorId, newKey, movedAt } = notice
+  const claims = { iss: from, sub: actorId, moved_to: to, key: JSON.parse(newKey) as object, moved_at: movedAt }
+  return sign(privateKey, noticeType, claims, { now, seconds: null })
 }
 
-/** @throws Error from `jose` for a notice that the key did not sign, or that is about another move. */
-export async function verifyNotice(notice: string, publicKey: string, from: string): Promise<MoveNotice> {
-  const { iss, sub, moved_to: to } = await verify(notice, publicKey, { typ: noticeType, issuer: from })
-  if (iss !== from || typeof sub !== 'string' || typeof to !== 'string')
-    throw new Error('The notice of the move names no actor or no new address')
-  return { from, to, actorId: sub }
+/**
+ * @throws Error from `jose` for a notice that the key did not sign, or that is about another move; Error for one that is not
+ *   complete, or from the future.
+ */
+export async function verifyNotice(
+  notice: string,
+  publicKey: string,
+  { from, now }: { readonly from: string; readonly now: number },
+): Promise<MoveNotice> {
+  const { payload } = await verify(notice, publicKey, { typ: noticeType, issuer: from })
+  const { sub, moved_to: to, key, moved_at: movedAt, iat } = payload
+  const newKey = publicKeyIn(JSON.stringify(key ?? null))
+  if (typeof sub !== 'string' || typeof to !== 'string' || newKey === null)
+    throw new Error('The notice of the move names no actor, no new address or no key of the new home')
+  requireNotAhead(movedAt, now)
+  requireNotAhead((iat ?? Number.NaN) * 1000, now)
+  return { from, to, actorId: sub, newKey, movedAt }
 }
 
 export function signStatement(
@@ -111,21 +127,34 @@ export async function claimedAddress(statement: string): Promise<string | null> 
   }
 }
 
-/** @throws Error from `jose` for a statement that the key did not sign, that is for another peer, or that has expired. */
+/**
+ * @throws Error from `jose` for a statement that the key did not sign, or that is for another peer; Error for one that is not
+ *   complete, has expired, is valid for too long, or has a time in the future.
+ */
 export async function verifyStatement(
   statement: string,
   publicKey: string,
   { from, peer, now }: { readonly from: string; readonly peer: string; readonly now: number },
 ): Promise<MoveStatement> {
-  const claims = await verify(statement, publicKey, { typ: statementType, issuer: from, audience: peer, now })
-  const { sub, secret, approved, moved_at: movedAt, stated_at: statedAt } = claims
-  const isWhole = typeof sub === 'string' && typeof secret === 'string' && typeof approved === 'boolean'
-  if (!isWhole || !isTime(movedAt) || !isTime(statedAt)) throw new Error('The statement of the move is not complete')
+  const { payload } = await verify(statement, publicKey, { typ: statementType, issuer: from, audience: peer })
+  const { sub, secret, approved, moved_at: movedAt, stated_at: statedAt, iat, exp } = payload
+  if (typeof sub !== 'string' || typeof secret !== 'string' || typeof approved !== 'boolean')
+    throw new Error('The statement of the move is not complete')
+  requireNotAhead(movedAt, now)
+  requireNotAhead(statedAt, now)
+  if (iat !== Math.floor(statedAt / 1000)) throw new Error('The statement was not issued at its time')
+  if (movedAt > statedAt) throw new Error('The statement is older than the move')
+  if (exp === undefined || exp <= iat || exp > iat + statementSeconds)
+    throw new Error(`The statement is not valid for 1 to ${statementSeconds} seconds`)
+  if (exp * 1000 + mostSkewMs < now) throw new Error('The statement has expired')
   return { from, actorId: sub, peer, secret, isApproved: approved, movedAt, statedAt }
 }
 
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= latestMs
+/** @throws Error for a value that is not a time, or lies further in the future than clocks differ. */
+function requireNotAhead(value: unknown, now: number): asserts value is number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
+    throw new Error('A time of the move is not a whole number of milliseconds')
+  if (value > now + mostSkewMs) throw new Error('A time of the move is in the future')
 }
 
 async function sign(
@@ -141,27 +170,19 @@ async function sign(
   return token.sign(await imported(privateKey))
 }
 
+/** Only the signature and the names. Callers check the times, which `jose` would not bound. */
 async function verify(
   token: string,
   publicKey: string,
-  {
-    typ,
-    issuer,
-    audience,
-    now,
-  }: { readonly typ: string; readonly issuer: string; readonly audience?: string; readonly now?: number },
-): Promise<JWTPayload> {
-  const { jwtVerify } = await import('jose')
-  const { payload } = await jwtVerify(token, await imported(publicKey), {
-    algorithms: [algorithm],
-    typ,
-    issuer,
-    ...(audience === undefined ? {} : { audience, requiredClaims: ['exp'] }),
-    // The clocks of two services differ.
-    clockTolerance: 300,
-    ...(now === undefined ? {} : { currentDate: new Date(now) }),
-  })
-  return payload
+  { typ, issuer, audience }: { readonly typ: string; readonly issuer: string; readonly audience?: string },
+): Promise<{ readonly payload: JWTPayload }> {
+  const { compactVerify, decodeJwt, decodeProtectedHeader } = await import('jose')
+  await compactVerify(token, await imported(publicKey), { algorithms: [algorithm] })
+  const payload = decodeJwt(token)
+  if (decodeProtectedHeader(token).typ !== typ) throw new Error('The token has another type')
+  if (payload.iss !== issuer) throw new Error('The token is of another address')
+  if (audience !== undefined && payload.aud !== audience) throw new Error('The token is for another actor')
+  return { payload }
 }
 
 async function imported(key: string): Promise<CryptoKey | Uint8Array> {

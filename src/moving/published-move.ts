@@ -1,15 +1,24 @@
-/** Reads what the old service publishes about a move, at `<old address>/meta/moving`. */
-import { known, stringValue } from '../json/json.ts'
+/** Reads what an address states about the moves of its actor, at `<address>/meta/moving`, and follows the notices from there. */
+import { elements, known, stringValue } from '../json/json.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
-import { membersIn, verifyNotice } from './proof.ts'
+import { isSameKey, membersIn, publicKeyIn, verifyNotice } from './proof.ts'
 
 /** The path below the address of an actor. */
 const movingPath = '/meta/moving'
 
+/** The statement of an address about its actor. */
+export interface PublishedHome {
+  /** The public key of this home. */
+  readonly publicKey: string
+  /** The addresses from which the actor came here. */
+  readonly cameFrom: readonly string[]
+  /** Null while the actor is here and does not move. */
+  readonly leaving: PublishedMove | null
+}
+
 export interface PublishedMove {
   /** The new address. */
   readonly to: string
-  readonly publicKey: string
   /** Null before the move. */
   readonly notice: string | null
   /** Hash of the token that the old service uses at the new one. Null after the move. */
@@ -17,9 +26,7 @@ export interface PublishedMove {
 }
 
 export type MoveReading =
-  | { readonly kind: 'read'; readonly move: PublishedMove }
-  /** The actor came to this address by a move with this key. */
-  | { readonly kind: 'arrived'; readonly publicKey: string }
+  | { readonly kind: 'read'; readonly home: PublishedHome }
   /** The actor was created at this address, or is unknown there. */
   | { readonly kind: 'none' }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -31,49 +38,89 @@ export async function readMove(client: PeerClient, address: string): Promise<Mov
   const fields = outcome.status === 200 ? membersIn(outcome.body) : null
   if (fields === null) return { kind: 'failed', reason: `The address answered ${outcome.status} without a move` }
   const text = (name: string): string | null => stringValue(fields.get(name) ?? known('null'))
-  const [to, key] = [text('to'), fields.get('key')]
-  if (text('state') === 'arrived' && key !== undefined) return { kind: 'arrived', publicKey: key }
-  if (to === null || key === undefined) return { kind: 'failed', reason: 'The move at the address is not complete' }
-  return { kind: 'read', move: { to, publicKey: key, notice: text('notice'), tokenHash: text('token_hash') } }
+  const [state, to, publicKey] = [text('state'), text('to'), publicKeyIn(fields.get('key') ?? 'null')]
+  const isLeaving = state === 'moving' || state === 'moved'
+  if (publicKey === null || (isLeaving ? to === null : state !== 'arrived'))
+    return { kind: 'failed', reason: 'The statement of the address about moves is not complete' }
+  const leaving = to === null ? null : { to, notice: text('notice'), tokenHash: text('token_hash') }
+  const cameFrom = (elements(fields.get('from') ?? known('[]')) ?? []).map((one) => stringValue(one) ?? '')
+  return { kind: 'read', home: { publicKey, cameFrom, leaving: isLeaving ? leaving : null } }
 }
 
 /** Services that an actor left one after the other, before a peer noticed the first move. */
 const mostMoves = 5
 
+/** A home of an actor from which notices lead on. */
+export interface KnownHome {
+  readonly address: string
+  readonly actorId: string
+  /** The public key of the home. Null: the address itself states it. */
+  readonly publicKey: string | null
+}
+
 export type Followed =
   | { readonly kind: 'followed'; readonly to: string; readonly publicKey: string }
-  /** The address has no signed notice, or its notice is not valid. */
+  /** No signed notice leads on, or the address that it names does not confirm it. */
   | { readonly kind: 'unproven'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
 
 /**
- * Follows the signed notices from an address on.
+ * Follows the signed notices from a home on. Each address that a notice names must state that the actor came from there, and
+ * that it has the key of the notice. An address that knows nothing of it is never taken.
  *
  * @param to The address at which they must end. Null: the last one.
  */
 export async function followMoves(
-  client: PeerClient,
-  from: { readonly address: string; readonly actorId: string },
+  { client, now }: { readonly client: PeerClient; readonly now: () => number },
+  { address: start, actorId, publicKey: startKey }: KnownHome,
   to: string | null,
 ): Promise<Followed> {
-  let found: Extract<Followed, { kind: 'followed' }> | null = null
-  let { address } = from
-  for (let moves = 0; moves < mostMoves; moves += 1) {
-    const reading = await readMove(client, address)
+  let at: Step = { address: start, publicKey: startKey, left: null }
+  for (let moves = 0; moves <= mostMoves; moves += 1) {
+    const reading = await readMove(client, at.address)
     if (reading.kind === 'failed') return reading
-    if (reading.kind !== 'read' || reading.move.notice === null) break
-    const { publicKey, notice } = reading.move
-    try {
-      const proven = await verifyNotice(notice, publicKey, address)
-      if (proven.actorId !== from.actorId) return { kind: 'unproven', reason: 'The notice is about another actor' }
-      found = { kind: 'followed', to: proven.to, publicKey }
-    } catch (error) {
-      return { kind: 'unproven', reason: error instanceof Error ? error.message : String(error) }
-    }
-    if (found.to === to) return found
-    address = found.to
+    const home = reading.kind === 'read' ? reading.home : null
+    const doubt = doubtAbout(home, at)
+    if (doubt !== null) return { kind: 'unproven', reason: doubt }
+    if (home === null) break
+    const isLast = to === null ? (home.leaving?.notice ?? null) === null : at.address === to
+    if (at.left !== null && isLast) return { kind: 'followed', to: at.address, publicKey: home.publicKey }
+    const next = await nextOf(home, { ...at, actorId, now: now() })
+    if (next === null) break
+    if ('reason' in next) return { kind: 'unproven', reason: next.reason }
+    at = next
   }
-  if (found === null || to !== null)
-    return { kind: 'unproven', reason: 'No signed notice leads from the known address to the new one' }
-  return found
+  return { kind: 'unproven', reason: 'No signed notice leads from the known address to the new one' }
+}
+
+/** An address on the way. */
+interface Step {
+  readonly address: string
+  /** The key that it must have. Null: any. */
+  readonly publicKey: string | null
+  /** The address whose notice names it. Null: the first one, which is known. */
+  readonly left: string | null
+}
+
+/** Why an address cannot be taken for the one that a notice names. Null: it can. */
+function doubtAbout(home: PublishedHome | null, { left, publicKey }: Step): string | null {
+  if (left !== null && home?.cameFrom.includes(left) !== true) return 'The new address does not confirm it'
+  const isOther = home !== null && publicKey !== null && !isSameKey(publicKey, home.publicKey)
+  return isOther ? 'The address has another key than the one that is known' : null
+}
+
+/** The address that the notice of a home names. Null: the home has no notice. */
+async function nextOf(
+  { leaving, publicKey }: PublishedHome,
+  { address, actorId, now }: { readonly address: string; readonly actorId: string; readonly now: number },
+): Promise<Step | { readonly reason: string } | null> {
+  if (leaving === null || leaving.notice === null) return null
+  try {
+    const proven = await verifyNotice(leaving.notice, publicKey, { from: address, now })
+    const isOther = proven.actorId !== actorId || !proven.to.endsWith(`/${actorId}`)
+    if (isOther) return { reason: 'The notice is about another actor' }
+    return { address: proven.to, publicKey: proven.newKey, left: address }
+  } catch (error) {
+    return { reason: error instanceof Error ? error.message : String(error) }
+  }
 }

@@ -144,10 +144,10 @@ export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly 
   })
 }
 
-/** Why a notice waits whose sender is not at this service yet. */
-const heldReason = 'The sender is moving to this service'
+/** Why a notice waits whose sender is on the way between two services. Archives of moves name it too (`record-kinds.ts`). */
+const heldReason = 'The sender moves'
 
-/** Keeps the waiting notices of an actor that is not at this service yet. */
+/** Keeps the waiting notices of an actor that is not at this service yet, or no longer. */
 export async function holdNotices(tx: Transaction, actorId: string): Promise<void> {
   await tx.run(
     'UPDATE notice SET due_at = NULL, reason = $2 WHERE sender = $1 AND due_at IS NOT NULL',

@@ -67,7 +67,11 @@ export const departureSecrets = {
   key: ['actor_id'],
   column: 'secrets',
 } as const satisfies SealedColumn
-export const arrivalKey = { table: 'arrival', key: ['actor_id'], column: 'private_key' } as const satisfies SealedColumn
+export const arrivalKey = {
+  table: 'arrival',
+  key: ['actor_id', 'origin_url'],
+  column: 'private_key',
+} as const satisfies SealedColumn
 export const arrivalPeerSecret = {
   table: 'arrival_peer',
   key: ['actor_id', 'peer_id'],

@@ -8,6 +8,8 @@ import { SignInRefusal } from './refusal.ts'
 export interface ArrivedActorsDeps {
   readonly store: Pick<Store, 'read'>
   readonly uniqueCreator: boolean
+  /** Ends the code of the actor, and begins its work. False: the code was used before. */
+  readonly takeArrival: (tx: Transaction, actorId: string) => Promise<boolean>
 }
 
 export class ArrivedActors {
@@ -28,7 +30,7 @@ export class ArrivedActors {
    * @throws SignInRefusal when another person has taken it meanwhile, or another actor has the name.
    */
   async take(tx: Transaction, actorId: string, creator: string): Promise<void> {
-    if (!(await endCode(tx, actorId))) throw new SignInRefusal('already_taken')
+    if (!(await this.#deps.takeArrival(tx, actorId))) throw new SignInRefusal('already_taken')
     if (this.#deps.uniqueCreator && !(await isCreatorFree(tx, creator, actorId))) throw new LostRace()
     await setCreator(tx, actorId, creator)
   }
@@ -41,13 +43,4 @@ async function hasCode(q: Queries, actorId: string, code: string): Promise<boole
     hashSecret(code),
   )
   return row !== undefined
-}
-
-/** Makes the code unusable. False: it was used before. */
-async function endCode(tx: Transaction, actorId: string): Promise<boolean> {
-  const ended = await tx.run(
-    `UPDATE arrival SET claim_hash = '' WHERE actor_id = $1 AND claim_hash <> '' AND state = 'here'`,
-    actorId,
-  )
-  return ended > 0
 }

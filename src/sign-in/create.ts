@@ -32,6 +32,7 @@ import { WebAuthn } from './passkey/webauthn.ts'
 import { ProvidersWithOwn } from './own/providers-with-own.ts'
 import { SignIn } from './sign-in.ts'
 import { States } from './states.ts'
+import type { Transaction } from '../store/store.ts'
 
 export function createAccounts({ store, keyRing, now, registry, log, handles }: Runtime): Accounts {
   return new Accounts({
@@ -56,6 +57,8 @@ interface SignInNeeds {
   readonly clientPath: string
   readonly localPages: LocalPages
   readonly plans: readonly ProviderChoice[]
+  /** Takes an actor that came from another service, in the transaction of the sign-in. */
+  readonly takeArrival: (tx: Transaction, actorId: string) => Promise<boolean>
   /** Replaces the providers of the plans. */
   readonly providers: Providers | undefined
   /** Names the user of the embedding program. Null: it does not. */
@@ -66,7 +69,11 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   const { config, store, live, keyRing, now, basePath, handles } = runtime
   const { accounts, tokenRoom } = needs
   const { tokens, oneTime } = tokenRoom
-  const arrivedActors = new ArrivedActors({ store, uniqueCreator: config.uniqueCreator })
+  const arrivedActors = new ArrivedActors({
+    store,
+    uniqueCreator: config.uniqueCreator,
+    takeArrival: needs.takeArrival,
+  })
   const { passkeys, passkeySignIn, passkeyProvider } = createPasskeys(runtime, needs)
   const { emailLinkSignIn, emailLinkProvider } = createEmailLinks(runtime, needs)
   const { providers, host, close } = createProviders(runtime, needs, [passkeyProvider, emailLinkProvider])

@@ -15,6 +15,7 @@ const reference: Placement = { kind: 'reference' }
 export const placements: Readonly<Record<string, Placement>> = {
   actor: byActor('id'),
   deleted_actor: byActor('id'),
+  former_actor: byActor(),
   departure: byActor(),
   arrival: byActor(),
   arrival_peer: byActor(),

@@ -31,7 +31,7 @@ export function createPermission({ registry, store, now }: Runtime, rules?: Rela
 
 interface TrustNeeds extends Pick<PermissionsDeps, 'declares' | 'needsApproval' | 'declared'> {
   readonly outbox: Outbox
-  readonly hasMoved: TrustDeps['hasMoved']
+  readonly movedKey: TrustDeps['movedKey']
   readonly wakeDeliveries: (actorId: string) => void
   readonly relationships: Relationships
   readonly actorsDeleting: ActorRoom['actorsDeleting']
@@ -89,7 +89,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     type: runtime.identity.type,
     handleOf: runtime.handles.of,
     calls: new TrustCalls(peerClient, timers),
-    hasMoved: needs.hasMoved,
+    movedKey: needs.movedKey,
     enqueue: (tx, all) => notices.enqueueAll(tx, all),
     enqueueAwaited: (tx, all) => notices.enqueueAwaited(tx, all),
     scheduleExpiry: (tx, key, at) => expiries.schedule(tx, key, at),

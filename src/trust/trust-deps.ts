@@ -27,8 +27,11 @@ export interface TrustDeps {
   readonly type: string
   readonly handleOf: (actor: Self) => ActorHandle
   readonly calls: TrustCalls
-  /** Whether signed notices lead from the known address of a peer to another one. */
-  readonly hasMoved: (known: { readonly address: string; readonly actorId: string }, to: string) => Promise<boolean>
+  /** The public key of a peer at another address, when signed notices lead there from its known home. Null: they do not. */
+  readonly movedKey: (
+    known: { readonly address: string; readonly actorId: string; readonly publicKey: string | null },
+    to: string,
+  ) => Promise<string | null>
   /** Is notified of every change of a relationship, by its peer. */
   readonly live: Pick<Live, 'record'>
   readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>

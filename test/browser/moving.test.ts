@@ -122,7 +122,7 @@ describe('the pages of a move', () => {
     assert.equal((await alice.request('POST', '/move', { to: home.url })).status, 202)
     await until(async () => (await home.request(`/${alice.id}/meta`)).status === 200)
     const { parts } = await home.app.running()
-    await until(async () => (await parts.arrivals.find(alice.id))?.counts.informed === 1)
+    await until(async () => (await parts.arrivalClaims.find(alice.id))?.counts.informed === 1)
     const passphrase = parts.actors.passphraseOf(await parts.actors.require(alice.id))
     const page = await visitAsOwner(home, { ...alice, passphrase }, '/move', { bypassCSP: true })
     const rows = await page.locator('#arrived').locator('xpath=..').locator('.rows li').allInnerTexts()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertOneHome, closeAll, DyingStore, later, related, statusAt } from '../support/interrupted-moves.ts'
-import { movingWorld, newUrl, secretAt } from '../support/moving.ts'
+import { movingWorld, newUrl, secretAt, takeAt } from '../support/moving.ts'
 import { forEachService } from '../support/service.ts'
 import type { CallFate } from '../support/service-network.ts'
 import { until } from '../support/until.ts'
@@ -28,6 +28,7 @@ forEachService((start) => {
             const begun = await all.alice.request('POST', '/move', { to: newUrl })
             const isMoved = async (): Promise<boolean> =>
               (await statusAt(world.home, `/${all.alice.id}/meta`)) === 200 &&
+              (await takeAt(world.home, all.alice)) &&
               (await secretAt(world.peers, all.bob.id, all.alice.id)) !== all.secret &&
               (await (await world.old.app.running()).parts.actors.find(all.alice.id)) === null
             if (begun.status === 202) await until(async () => store.isDead || (await isMoved().catch(() => false)))

@@ -82,12 +82,13 @@ forEachService((start) => {
       const rights = { properties: { excluded_patterns: ['secret/*'] } }
       assert.ok((await all.alice.request('PUT', `/trust/friend/${all.bob.id}/permissions`, rights)).ok)
       const { store } = await world.home.app.running()
-      const messages = async (): Promise<number> => (await store.read((q) => q.all('SELECT id FROM notice'))).length
+      const archives = async (): Promise<number> =>
+        (await store.read((q) => q.all(`SELECT object FROM arrival WHERE object <> ''`))).length
       await world.move(all.alice)
       await until(() => held.count === 1)
-      assert.equal(await messages(), 1)
+      assert.equal(await archives(), 1)
       assert.equal((await all.alice.request('DELETE', '/move')).status, 204)
-      assert.equal(await messages(), 0)
+      assert.equal(await archives(), 0)
       await world.move(all.alice)
       const { jobs } = (await world.old.app.running()).parts
       await until(async () => ((await jobs.nextDue()) ?? 0) > Date.now())
@@ -189,35 +190,31 @@ forEachService((start) => {
       const token = 't'.repeat(43)
       const from = 'https://elsewhere.example.com/mallory'
       const honest = { state: 'moving', to: `${newUrl}/mallory`, key: own.shown, token_hash: hashSecret(token) }
+      let newKey: unknown
       let published: object | null = honest
       world.network.serve('https://elsewhere.example.com', () =>
         published === null
           ? new Response('{}', { status: 404 })
           : new Response(JSON.stringify(published), { status: 200 }),
       )
-      const announce = async (change: object = {}): Promise<number> =>
-        (
-          await world.home.request('/moves', {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({
-              actor: 'mallory',
-              from,
-              token,
-              claim_hash: 'c'.repeat(43),
-              key: own.kept,
-              ...change,
-            }),
-          })
-        ).status
+      const announce = async (change: object = {}): Promise<number> => {
+        const answer = await world.home.request('/moves', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ actor: 'mallory', from, token, claim_hash: 'c'.repeat(43), ...change }),
+        })
+        if (answer.status === 201) newKey = ((await answer.json()) as { key: unknown }).key
+        return answer.status
+      }
       const documents: readonly (readonly [what: string, document: object | null, status: number])[] = [
         ['no move', null, 403],
         ['another target', { ...honest, to: 'https://third.example.com/mallory' }, 403],
         ['another actor', { ...honest, to: `${newUrl}/victim` }, 403],
-        ['another key', { ...honest, key: other.shown }, 403],
         ['another token', { ...honest, token_hash: hashSecret('x') }, 403],
         ['no document', ['x'], 408],
-        ['no key', { to: honest.to }, 408],
+        ['no key', { ...honest, key: undefined }, 408],
+        ['a private key', { ...honest, key: own.kept }, 408],
+        ['an actor that only came', { state: 'arrived', key: own.shown, from: ['https://a.example.com/mallory'] }, 403],
         ['a move that is over', { ...honest, notice: 'x' }, 403],
       ]
       for (const [what, document, status] of documents) {
@@ -225,7 +222,8 @@ forEachService((start) => {
         assert.equal(await announce(), status, what)
       }
       published = honest
-      assert.equal(await announce({ key: own.shown }), 400, 'no private key')
+      assert.equal(await announce({ from: `${from}/../mallory` }), 400, 'another spelling')
+      assert.equal(await announce({ from: `${newUrl}/mallory` }), 400, 'an address of this service')
       assert.equal(await announce({ actor: 'victim' }), 400, 'an address of another actor')
       assert.equal(await announce({ from: 'https://elsewhere.example.com/x/victim', actor: 'victim' }), 403)
       assert.equal(await announce({ actor: 'admin', from: 'https://elsewhere.example.com/admin' }), 400)
@@ -242,22 +240,33 @@ forEachService((start) => {
       assert.equal(await send('PUT', '', token, 'x'), 404)
       assert.equal(await announce(), 201)
       assert.equal(await send('PUT', '', null, 'x'), 401)
-      assert.equal(await send('PUT', '', 'wrong', 'x'), 403)
+      assert.equal(await send('PUT', '', 'wrong', 'x'), 404)
       assert.equal(await send('PUT', '', token, 'x'), 400)
       const archive = (actor: string): string =>
         `${JSON.stringify({ kind: 'archive', version: 1, actor, creator: 'm', created_at: '2026-01-01T00:00:00Z' })}\n{"kind":"end","records":1}\n`
       assert.equal(await send('PUT', '', token, archive('victim')), 400)
       assert.equal(await statusAt(world.home, '/mallory/meta'), 404)
       assert.equal(await send('PUT', '', token, archive('mallory')), 200)
-      assert.equal(await statusAt(world.home, '/mallory/meta'), 503)
-      assert.equal(await send('POST', '/activation', 'wrong'), 403)
+      assert.equal(await statusAt(world.home, '/mallory/meta'), 404)
+      assert.equal(await send('POST', '/activation', 'wrong'), 404)
       // The old address has not published a notice.
       assert.equal(await send('POST', '/activation', token), 409)
-      published = { ...honest, notice: await signed(other.kept, { iss: from, sub: 'mallory', moved_to: honest.to }) }
-      assert.equal(await send('POST', '/activation', token), 409)
-      published = { ...honest, notice: await signed(own.kept, { iss: from, sub: 'victim', moved_to: honest.to }) }
-      assert.equal(await send('POST', '/activation', token), 409)
-      published = { ...honest, notice: await signed(own.kept, { iss: from, sub: 'mallory', moved_to: honest.to }) }
+      const claims = { iss: from, sub: 'mallory', moved_to: honest.to, key: newKey, moved_at: Date.now() }
+      const forged: readonly (readonly [what: string, key: object, claims: object])[] = [
+        ['another key', other.kept, claims],
+        ['another actor', own.kept, { ...claims, sub: 'victim' }],
+        ['another address', own.kept, { ...claims, iss: `${oldUrl}/mallory` }],
+        ['another target', own.kept, { ...claims, moved_to: `${oldUrl}/mallory` }],
+        ['another new home', own.kept, { ...claims, key: other.shown }],
+        ['no new home', own.kept, { ...claims, key: undefined }],
+        ['no time', own.kept, { ...claims, moved_at: undefined }],
+        ['a time in the future', own.kept, { ...claims, moved_at: Date.now() + 3_600_000 }],
+      ]
+      for (const [what, key, given] of forged) {
+        published = { ...honest, state: 'moved', notice: await signed(key, { ...given }) }
+        assert.equal(await send('POST', '/activation', token), 409, what)
+      }
+      published = { ...honest, state: 'moved', notice: await signed(own.kept, claims) }
       assert.equal(await send('DELETE', '', token), 409)
       assert.equal(await send('POST', '/activation', token), 200)
       assert.equal(await statusAt(world.home, '/mallory/meta'), 200)
@@ -269,23 +278,19 @@ forEachService((start) => {
 
     async function sign(key: object, claims: Record<string, unknown>, typ: string): Promise<string> {
       const { importJWK } = await import('jose')
-      return new SignJWT(claims)
+      const iat = Math.floor(Date.now() / 1000)
+      return new SignJWT({ iat, ...claims })
         .setProtectedHeader({ alg: 'EdDSA', typ })
-        .setIssuedAt()
         .sign(await importJWK(key, 'EdDSA'))
     }
 
     /** The claims of a statement by which Alice gives Bob her address. */
-    const claimsOf = (alice: TestActor, bob: TestActor, address: string) => ({
-      iss: address,
-      sub: alice.id,
-      aud: `${peerUrl}/${bob.id}`,
-      secret: 's'.repeat(40),
-      approved: true,
-      moved_at: Date.now(),
-      stated_at: Date.now(),
-      exp: Math.floor(Date.now() / 1000) + 200,
-    })
+    const claimsOf = (alice: TestActor, bob: TestActor, address: string) => {
+      const now = Date.now()
+      const iat = Math.floor(now / 1000)
+      const claims = { iss: address, sub: alice.id, aud: `${peerUrl}/${bob.id}`, secret: 's'.repeat(40) }
+      return { ...claims, approved: true, moved_at: now, stated_at: now, iat, exp: iat + 200 }
+    }
 
     it('of a moved peer is refused unless its known address confirms it (R-MOVE-03)', async () => {
       const world = await movingWorld(start)
@@ -325,22 +330,27 @@ forEachService((start) => {
       assert.equal(await secretAt(world.peers, bob.id, alice.id), current)
     })
 
-    it('of a moved peer needs the key, the audience, the type and the time (R-MOVE-03)', async () => {
+    it('of a moved peer needs the key, the audience, the type and the time (R-MOVE-03, MOV-04)', async () => {
       const world = await movingWorld(start)
       const bob = await world.peers.createActor('bob@example.com')
       const alice = await world.old.createActor('alice@example.com')
       await relate(bob, [world.old, alice])
+      const left = await keyPair()
       const own = await keyPair()
       const other = await keyPair()
       const from = `${oldUrl}/${alice.id}`
       const to = `${newUrl}/${alice.id}`
-      const notice = await sign(own.kept, { iss: from, sub: alice.id, moved_to: to }, 'actor-move+jwt')
-      let published: object | number = { state: 'moved', to, key: own.shown, notice }
-      world.network.serve(oldUrl, () =>
-        typeof published === 'number'
-          ? new Response('{}', { status: published })
-          : new Response(JSON.stringify(published), { status: 200 }),
-      )
+      const named = { iss: from, sub: alice.id, moved_to: to, key: own.shown, moved_at: Date.now() - 1000 }
+      const notice = await sign(left.kept, named, 'actor-move+jwt')
+      const moved = { state: 'moved', to, key: left.shown, notice }
+      const arrived = { state: 'arrived', from: [from], key: own.shown }
+      let [published, confirmed]: (object | number)[] = [moved, arrived]
+      const answer = (document: object | number | undefined): Response =>
+        typeof document === 'number'
+          ? new Response('{}', { status: document })
+          : new Response(JSON.stringify(document), { status: 200 })
+      world.network.serve(oldUrl, () => answer(published))
+      world.network.serve(newUrl, () => answer(confirmed))
       const claims = claimsOf(alice, bob, to)
       const state = async (statement: string): Promise<number> =>
         (
@@ -352,8 +362,10 @@ forEachService((start) => {
         ).status
       const typ = 'actor-moved+jwt'
       const { exp: _exp, ...lasting } = claims
+      const [hour, seconds] = [3_600_000, Math.floor(Date.now() / 1000)]
       const refused: readonly (readonly [what: string, statement: string])[] = [
         ['another key', await sign(other.kept, claims, typ)],
+        ['the key of the old home', await sign(left.kept, claims, typ)],
         ['another audience', await sign(own.kept, { ...claims, aud: `${peerUrl}/carol` }, typ)],
         ['another type', await sign(own.kept, claims, 'actor-move+jwt')],
         ['an old statement', await sign(own.kept, { ...claims, exp: claims.exp - 1200 }, typ)],
@@ -363,39 +375,73 @@ forEachService((start) => {
         ['an address of another actor', await sign(own.kept, { ...claims, iss: `${newUrl}/carol` }, typ)],
         ['no time of the move', await sign(own.kept, { ...claims, moved_at: 'today' }, typ)],
         ['no time of the statement', await sign(own.kept, { ...claims, stated_at: null }, typ)],
-        ['a time beyond all', await sign(own.kept, { ...claims, moved_at: 1e16 }, typ)],
+        ['a time beyond all', await sign(own.kept, { ...claims, moved_at: 8.64e15 }, typ)],
+        ['a move in an hour', await sign(own.kept, { ...claims, moved_at: Date.now() + hour }, typ)],
+        ['a statement in an hour', await sign(own.kept, stated(claims, hour), typ)],
+        ['a statement of the last hour', await sign(own.kept, stated(claims, -hour), typ)],
+        ['a statement for an hour', await sign(own.kept, { ...claims, exp: seconds + 3600 }, typ)],
+        ['a statement for ten years', await sign(own.kept, { ...claims, exp: seconds + 315_360_000 }, typ)],
+        ['a statement before the move', await sign(own.kept, { ...claims, moved_at: claims.stated_at + 1 }, typ)],
+        ['another time of issue', await sign(own.kept, { ...claims, iat: claims.iat - 20 }, typ)],
+        ['no time of issue', await sign(own.kept, { ...claims, iat: undefined }, typ)],
         ['a short secret', await sign(own.kept, { ...claims, secret: 'short' }, typ)],
         ['a secret with spaces', await sign(own.kept, { ...claims, secret: `${'s'.repeat(20)} x` }, typ)],
         ['no signature', `${(await sign(own.kept, claims, typ)).split('.').slice(0, 2).join('.')}.`],
       ]
       for (const [what, statement] of refused) assert.equal(await state(statement), 403, what)
       const honest = await sign(own.kept, claims, typ)
-      published = 503
-      assert.equal(await state(honest), 503, 'the old address is down')
-      published = 404
-      assert.equal(await state(honest), 403, 'the old address knows no move')
-      published = { state: 'moved', to, key: other.shown, notice }
-      assert.equal(await state(honest), 403, 'a notice of another key')
-      const foreign = await sign(own.kept, { iss: evilOf(alice), sub: alice.id, moved_to: to }, 'actor-move+jwt')
-      published = { state: 'moved', to, key: own.shown, notice: foreign }
-      assert.equal(await state(honest), 403, 'a notice of another address')
-      published = { state: 'moving', to, key: own.shown, token_hash: 'x' }
-      assert.equal(await state(honest), 403, 'no notice yet')
+      const documents: readonly (readonly [
+        what: string,
+        from: object | number,
+        to: object | number,
+        status: number,
+      ])[] = [
+        ['the old address is down', 503, arrived, 503],
+        ['the old address knows no move', 404, arrived, 403],
+        ['a notice of another key', { ...moved, key: other.shown }, arrived, 403],
+        [
+          'a notice of another address',
+          { ...moved, notice: await sign(left.kept, { ...named, iss: evilOf(alice) }, 'actor-move+jwt') },
+          arrived,
+          403,
+        ],
+        ['no notice yet', { state: 'moving', to, key: left.shown, token_hash: 'x' }, arrived, 403],
+        ['the new address is down', moved, 503, 503],
+        ['the new address knows no move', moved, 404, 403],
+        ['the new address has another key', moved, { ...arrived, key: other.shown }, 403],
+        ['the new address knows another origin', moved, { ...arrived, from: [evilOf(alice)] }, 403],
+        ['the new address knows no origin', moved, { ...arrived, from: [] }, 403],
+      ]
+      for (const [what, atOld, atNew, status] of documents) {
+        ;[published, confirmed] = [atOld, atNew]
+        assert.equal(await state(honest), status, what)
+      }
       assert.equal(await addressAt(world.peers, bob.id, alice.id), from)
-      published = { state: 'moved', to, key: own.shown, notice }
+      ;[published, confirmed] = [moved, arrived]
       assert.equal(await state(honest), 204)
       assert.equal(await addressAt(world.peers, bob.id, alice.id), to)
       assert.equal(await secretAt(world.peers, bob.id, alice.id), 's'.repeat(40))
       // At the new address, a later statement about the same move replaces the secret, and a copy of the earlier one does not.
-      world.network.serve(newUrl, () => new Response(JSON.stringify({ state: 'arrived', from, key: own.shown })))
-      const later = { ...claims, secret: 'l'.repeat(40), stated_at: claims.stated_at + 1 }
+      const later = { ...stated(claims, 1), secret: 'l'.repeat(40) }
       assert.equal(await state(await sign(other.kept, later, typ)), 403)
+      assert.equal(await state(await sign(left.kept, later, typ)), 403)
       assert.equal(await secretAt(world.peers, bob.id, alice.id), 's'.repeat(40))
       assert.equal(await state(await sign(own.kept, later, typ)), 204)
       assert.equal(await secretAt(world.peers, bob.id, alice.id), 'l'.repeat(40))
       assert.equal(await state(honest), 204)
       assert.equal(await secretAt(world.peers, bob.id, alice.id), 'l'.repeat(40))
+      // Who takes the host name of the new home over has another key.
+      confirmed = { ...arrived, key: other.shown }
+      assert.equal(await state(await sign(other.kept, { ...stated(claims, 2), secret: 'o'.repeat(40) }, typ)), 403)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), 'l'.repeat(40))
     })
+
+    /** The statement as it is made so much later. */
+    const stated = <T extends { stated_at: number; iat: number; exp: number }>(claims: T, laterMs: number): T => {
+      const at = claims.stated_at + laterMs
+      const iat = Math.floor(at / 1000)
+      return { ...claims, stated_at: at, iat, exp: iat + 200 }
+    }
 
     const evilOf = ({ id }: TestActor): string => `https://evil.example.com/${id}`
   })

@@ -57,13 +57,11 @@ export class Ledger {
       ['publisher_subscription', 'peer_id', 'due_at', `AND NOT (${waitsForRepair})`],
       ['notice', 'recipient', 'due_at'],
       ['subscriber_subscription', 'peer_id', 'gap_due_at'],
-      ['arrival_peer', 'peer_id', 'due_at', `AND ${hasArrived('arrival_peer')}`],
-      ['job', 'kind', 'due_at', `AND (kind <> 'arrival' OR ${hasArrived('job')})`],
-    ].map(([table = '', peer, at, also = '']) => [
+      ['arrival_peer', 'peer_id', 'due_at'],
+      ['job', 'kind', 'due_at'],
+    ].map(([table = '', peer, at]) => [
       table,
-      this.#database.prepare(
-        `SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL ${also} LIMIT 1`,
-      ),
+      this.#database.prepare(`SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL LIMIT 1`),
     ])
     this.#repairs = this.#database.prepare(
       `SELECT actor_id AS actorId, peer_id AS peerId, subscription_id AS subscriptionId, due_at AS at
@@ -215,9 +213,4 @@ export class Ledger {
   close(): void {
     this.#database.close()
   }
-}
-
-/** A service waits up to 30 days for an actor whose archive arrived after its move was stopped. */
-function hasArrived(table: string): string {
-  return `EXISTS (SELECT 1 FROM actor a WHERE a.id = ${table}.actor_id AND a.residence = 'here')`
 }

@@ -5,6 +5,7 @@ import type { HttpResponse } from '../../src/http/edge/response.ts'
 import type { HttpRequest } from '../../src/http/edge/request.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
+import type { FileBytes } from '../../src/file/file-bytes.ts'
 import type { Service } from '../../src/service.ts'
 import type { LockedActor, Param, Queries, Store, Transaction } from '../../src/store/store.ts'
 import { App, type TroupeOptions } from '../../src/troupe.ts'
@@ -15,6 +16,7 @@ import type { VirtualTime } from './virtual-time.ts'
 export interface ProgramParts {
   readonly name: string
   readonly databasePath: string
+  readonly fileBytes: FileBytes
   readonly baseUrl: string
   readonly settings: Partial<TroupeOptions>
   readonly time: VirtualTime
@@ -70,7 +72,7 @@ export class Program {
   }
 
   async #start(): Promise<void> {
-    const { databasePath, baseUrl, settings, time, random, declare, call, violation } = this.#parts
+    const { databasePath, fileBytes, baseUrl, settings, time, random, declare, call, violation } = this.#parts
     const client: PeerClient = {
       call: (request) => this.#living(() => call(this, request)),
       close: () => Promise.resolve(),
@@ -104,6 +106,7 @@ export class Program {
             }),
         },
         peerClient: client,
+        fileBytes,
         wrapStore: (store) => {
           this.#store = store
           return new MortalStore(store, this)

@@ -331,9 +331,7 @@ export class Workload {
 
   /** Waits until the actor is at one service, because it refuses everything while it moves. */
   async waitForMove(actor: SimActor): Promise<void> {
-    const isHere = (): Promise<boolean | null> =>
-      this.#world.inside(actor, async ({ parts }) => (await parts.actors.find(actor.id))?.residence === 'here')
-    while (!actor.isGone && (await isHere()) !== true) await this.#world.time.pause(1000)
+    while (!actor.isGone && (await this.#world.take(actor)) === null) await this.#world.time.pause(1000)
   }
 
   async resumeAll(actor: SimActor): Promise<void> {

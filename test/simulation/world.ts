@@ -7,12 +7,16 @@ import { basic } from '../support/service.ts'
 import { Ledger, type Queues } from './ledger.ts'
 import { Network } from './network.ts'
 import { type AskOptions, Program, type Reply } from './program.ts'
+import type { FileBytes } from '../../src/file/file-bytes.ts'
+import { MemoryBytes } from '../../src/file/memory.ts'
 import { VirtualTime } from './virtual-time.ts'
 import { Watch } from './watch.ts'
 
 export interface Host {
   readonly origin: string
   readonly path: string
+  /** The files of all processes of the host. */
+  readonly bytes: FileBytes
   readonly ledger: Ledger
   /** Number of processes that serve the host; some may be down. */
   readonly size: number
@@ -99,6 +103,7 @@ export class World {
         }),
         size,
         programs: [],
+        bytes: new MemoryBytes(),
         starts: 0,
       }
       this.hosts.push(host)
@@ -112,6 +117,7 @@ export class World {
     const program = await Program.start({
       name,
       databasePath: host.path,
+      fileBytes: host.bytes,
       baseUrl: host.origin,
       settings: this.#parts.settings,
       time: this.time,
@@ -171,14 +177,21 @@ export class World {
   async #credentialOf(actor: SimActor, host: Host): Promise<string | null> {
     const known = actor.credentials.get(host)
     if (known !== undefined) return known
-    const passphrase = await this.inside(actor, async ({ parts: { actors } }) => {
-      const found = await actors.find(actor.id)
-      return found === null ? null : actors.passphraseOf(found)
-    })
+    const passphrase = await this.take(actor)
     if (passphrase === null || host !== actor.host) return null
     const credential = basic(actor.creator, passphrase)
     actor.credentials.set(host, credential)
     return credential
+  }
+
+  /** Takes an actor that came from another service, as its owner. Returns its passphrase. Null: it is not here yet. */
+  take(actor: SimActor): Promise<string | null> {
+    return this.inside(actor, async ({ parts: { actors, arrivalClaims }, store }) => {
+      const found = await actors.find(actor.id)
+      if (found?.residence !== 'here') return null
+      await store.writeActor(actor.id, (tx) => arrivalClaims.take(tx, actor.id))
+      return actors.passphraseOf(found)
+    })
   }
 
   /** Sends a request to a service. Null when the service sent no response. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { passkey } from '../../src/index.ts'
 import { relate } from '../support/friends.ts'
-import { movingWorld, type MoveView, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
+import { arrivedAt, movingWorld, type MoveView, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
 import { PasskeyPage, signInWith, signUpWith } from '../support/passkey-page.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -144,7 +144,7 @@ forEachService((start) => {
       const third = await start({ baseUrl: 'https://third.example.com', peerClient: world.network, acceptMoves: true })
       world.network.add(third)
       assert.equal((await world.atHome(alice, 'POST', '/move', { to: third.url })).status, 202)
-      await until(async () => (await third.request(`/${alice.id}/meta`)).status === 200)
+      await arrivedAt(third, alice)
       world.network.fate = () => 'arrives'
       const bobKnows = async (service: TestService): Promise<void> => {
         await until(async () => {
@@ -152,7 +152,7 @@ forEachService((start) => {
           return trust?.baseuri === `${service.url}/${alice.id}`
         })
       }
-      await (await third.app.running()).parts.arrivals.retry(alice.id)
+      await (await third.app.running()).parts.arrivalClaims.retry(alice.id)
       await bobKnows(third)
       assert.equal((await world.old.request(`/${alice.id}/meta`)).headers.get('location'), `${newUrl}/${alice.id}/meta`)
       const { actors } = (await third.app.running()).parts
@@ -164,7 +164,7 @@ forEachService((start) => {
         body: JSON.stringify({ to: oldUrl }),
       })
       assert.equal(back.status, 202, await back.text())
-      await until(async () => (await world.old.request(`/${alice.id}/meta`)).status === 200)
+      await arrivedAt(world.old, alice)
       await bobKnows(world.old)
       await until(
         async () => (await secretAt(world.peers, bob.id, alice.id)) === (await secretAt(world.old, alice.id, bob.id)),
@@ -178,7 +178,7 @@ forEachService((start) => {
       const world = await movingWorld(start, { home: at })
       const alice = await world.old.createActor('alice@example.com')
       const { leaving } = await world.move(alice)
-      await world.arrived(alice)
+      await world.landed(alice)
       const browser = new TestBrowser(world.home)
       const page = await browser.get(pathIn(leaving?.claim_url))
       assert.equal(page.status, 200)
@@ -200,7 +200,7 @@ forEachService((start) => {
       const world = await movingWorld(start, { home: { signIn: [passkey()] } })
       const alice = await world.old.createActor('alice@example.com')
       const { leaving } = await world.move(alice)
-      await world.arrived(alice)
+      await world.landed(alice)
       const browser = new TestBrowser(world.home)
       const [way = ''] = waysIn(await (await browser.get(pathIn(leaving?.claim_url))).text())
       const device = new SoftPasskey()
@@ -218,7 +218,7 @@ forEachService((start) => {
       const world = await movingWorld(start)
       const alice = await world.old.createActor('alice@example.com')
       const { leaving } = await world.move(alice)
-      await world.arrived(alice)
+      await world.landed(alice)
       const path = pathIn(leaving?.claim_url)
       const [target = '', code = ''] = path.split('?code=')
       const browser = new TestBrowser(world.home)
@@ -275,6 +275,7 @@ forEachService((start) => {
       await alice.request('PUT', `/trust/friend/${peer.id}`, { nickname: 'Py' })
       const begun = await alice.request('POST', '/move', { to: home.url })
       assert.equal(begun.status, 202, await begun.clone().text())
+      await arrivedAt(home, alice)
       await until(() => peer.trusts.get(alice.id)?.baseuri === `${home.url}/${alice.id}`)
       assert.deepEqual(peer.events, [
         `trust_request_received ${alice.id}`,
@@ -282,7 +283,7 @@ forEachService((start) => {
         `trust_request_received ${alice.id}`,
       ])
       const parts = (await home.app.running()).parts
-      await until(async () => (await parts.arrivals.find(alice.id))?.counts.asked === 1)
+      await until(async () => (await parts.arrivalClaims.find(alice.id))?.counts.asked === 1)
       const trust = await parts.trusts.find(alice.id, peer.id)
       assert.deepEqual(
         [trust?.approved, trust?.peerApproved, trust?.nickname, trust?.description],

@@ -4,7 +4,16 @@ import { describe, it } from 'node:test'
 import type { App } from '../../src/index.ts'
 import { linesOf } from '../support/archives.ts'
 import { relate } from '../support/friends.ts'
-import { addressAt, movingWorld, type MovingWorld, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
+import {
+  addressAt,
+  arrivedAt,
+  movingWorld,
+  type MovingWorld,
+  newUrl,
+  oldUrl,
+  peerUrl,
+  secretAt,
+} from '../support/moving.ts'
 import { forEachService, type TestActor } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -88,6 +97,7 @@ forEachService((start) => {
       const received: unknown[] = []
       await world.move(alice)
       await world.gone(alice)
+      await world.arrived(alice)
       assert.deepEqual(
         handled.filter((line) => line.startsWith('old')),
         [],
@@ -188,7 +198,7 @@ forEachService((start) => {
       const asked = await bob.request('POST', '/trust', { url: `${newUrl}/${alice.id}`, relationship: 'friend' })
       assert.equal(asked.status, 201, await asked.text())
       world.network.fate = () => 'arrives'
-      await (await world.home.app.running()).parts.arrivals.retry(alice.id)
+      await (await world.home.app.running()).parts.arrivalClaims.retry(alice.id)
       await world.informed(alice)
       const secret = await secretAt(world.home, alice.id, bob.id)
       assert.equal(await secretAt(world.peers, bob.id, alice.id), secret)
@@ -251,7 +261,7 @@ forEachService((start) => {
       world.network.add(third)
       world.network.fate = () => 'arrives'
       await world.move(bob, third.url)
-      await until(async () => (await third.request(`/${bob.id}/meta`)).status === 200)
+      await arrivedAt(third, bob)
       await until(async () => (await addressAt(third, bob.id, alice.id)) === `${newUrl}/${alice.id}`)
       await until(async () => (await addressAt(world.home, alice.id, bob.id)) === `${third.url}/${bob.id}`)
       await until(
@@ -363,7 +373,7 @@ forEachService((start) => {
         assert.equal((await bob.request('DELETE', `/subscriptions/${alice.id}/${id}`)).status, 204)
       await until(() => world.network.saw(new RegExp(`^DELETE ${oldUrl}/${alice.id}/.*subscriptions/`)))
       world.network.fate = () => 'arrives'
-      await (await world.home.app.running()).parts.arrivals.retry(alice.id)
+      await (await world.home.app.running()).parts.arrivalClaims.retry(alice.id)
       await world.informed(alice)
       await until(
         async () =>

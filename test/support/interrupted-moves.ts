@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { ServiceError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/store.ts'
 import { relate } from './friends.ts'
-import { addressAt, type MovingWorld, secretAt } from './moving.ts'
+import { addressAt, arrivedAt, type MovingWorld, secretAt } from './moving.ts'
 import type { TestActor, TestService } from './service.ts'
 import { until } from './until.ts'
 
@@ -120,6 +120,7 @@ export async function assertOneHome(
 ): Promise<void> {
   const [here, away] = isMoved ? [home, old] : [old, home]
   await until(async () => (await statusAt(here, `/${alice.id}/meta`)) === 200)
+  if (isMoved) await arrivedAt(home, alice)
   assert.equal(await statusAt(away, `/${alice.id}/meta`), isMoved ? 308 : 404)
   await until(async () => (await addressAt(peers, bob.id, alice.id)) === `${here.url}/${alice.id}`)
   await until(async () => (await secretAt(peers, bob.id, alice.id)) === (await secretAt(here, alice.id, bob.id)))

@@ -30,7 +30,9 @@ export interface MovingWorld {
   readonly peers: TestService
   /** Begins the move to the new service. */
   move(actor: TestActor, to?: string): Promise<MoveView>
-  /** Resolves when the actor is at the new service. */
+  /** Resolves when the actor is at the new service, and its owner has not taken it. */
+  landed(actor: TestActor): Promise<void>
+  /** Resolves when the actor is at the new service, and its owner has taken it with all that came along. */
   arrived(actor: TestActor): Promise<void>
   /** Resolves when the old service has deleted the actor. */
   gone(actor: TestActor): Promise<void>
@@ -77,7 +79,8 @@ export async function movingWorld(
       assert.equal(answer.status, 202, await answer.clone().text())
       return (await answer.json()) as MoveView
     },
-    arrived: async (actor) => until(async () => (await statusAt(home, actor)) === 200),
+    landed: async (actor) => until(async () => (await statusAt(home, actor)) === 200),
+    arrived: (actor) => arrivedAt(home, actor),
     gone: async ({ id }) => until(async () => (await (await old.app.running()).parts.actors.find(id)) === null),
     informed: async (actor) => {
       let view: MoveView = { leaving: null, arrived: null }
@@ -89,6 +92,19 @@ export async function movingWorld(
     },
     atHome,
   }
+}
+
+/** Waits until the actor is at the service, and takes it as its owner. */
+export async function arrivedAt(service: TestService, actor: { readonly id: string }): Promise<void> {
+  await until(async () => (await service.request(`/${actor.id}/meta/id`)).status === 200)
+  await takeAt(service, actor)
+}
+
+/** Takes an actor that is at the service, as its owner, unless it was taken. */
+export async function takeAt(service: TestService, { id }: { readonly id: string }): Promise<true> {
+  const { store, parts } = await service.app.running()
+  await store.writeActor(id, (tx) => parts.arrivalClaims.take(tx, id))
+  return true
 }
 
 async function passphraseAt(service: TestService, { id }: TestActor): Promise<string> {

@@ -92,6 +92,7 @@ export const unplacedStatements: readonly Exceptions[] = [
       'DELETE FROM mcp_session WHERE expires_at',
       'DELETE FROM mcp_task WHERE expires_at',
       'DELETE FROM deleted_actor WHERE deleted_at',
+      'INSERT INTO former_actor (actor_id) SELECT id FROM deleted_actor',
       '/* audit log */ DELETE FROM activity WHERE at <',
       'SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE expires_at',
       'SELECT id FROM deleted_actor WHERE deleted_at',

@@ -134,6 +134,8 @@ const errors: Record<ErrorCode, string> = {
   no_result: 'The application returned no result.',
   unauthorized: 'Sign in to continue.',
   actor_moved: 'This account has moved to another service.',
+  arrival_refused: 'This service does not take the account.',
+  archive_missing: 'The content of the account is needed again.',
   actor_moving: 'This account is moving to another service. Try again in a moment.',
   insufficient_user_authentication: 'Sign in again, then repeat this.',
   forbidden: 'You don’t have access.',

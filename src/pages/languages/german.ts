@@ -104,6 +104,8 @@ const errors: Messages['errors'] = {
   no_result: 'Die Anwendung hat kein Ergebnis geliefert.',
   unauthorized: 'Melden Sie sich an, um fortzufahren.',
   actor_moved: 'Dieses Konto ist zu einem anderen Dienst umgezogen.',
+  arrival_refused: 'Dieser Dienst nimmt das Konto nicht auf.',
+  archive_missing: 'Der Inhalt des Kontos wird noch einmal gebraucht.',
   actor_moving: 'Dieses Konto zieht gerade zu einem anderen Dienst um. Versuchen Sie es gleich noch einmal.',
   insufficient_user_authentication: 'Melden Sie sich erneut an und wiederholen Sie es dann.',
   forbidden: 'Sie haben keinen Zugriff.',

@@ -4,7 +4,7 @@ import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import type { Arrivals, ShownArrival } from '../../moving/arrivals.ts'
+import type { ArrivalClaims, ShownArrival } from '../../moving/claims.ts'
 import type { Departures, ShownDeparture } from '../../moving/departures.ts'
 import type { PageLanguage } from '../languages/language.ts'
 import { pageRefusal } from '../shared/error-text.ts'
@@ -19,7 +19,7 @@ export interface MovePageDeps extends PageDeps {
   /** Unix milliseconds. */
   readonly now: () => number
   readonly departures: Pick<Departures, 'begin' | 'find' | 'stop'>
-  readonly arrivals: Pick<Arrivals, 'find' | 'retry'>
+  readonly arrivalClaims: Pick<ArrivalClaims, 'find' | 'retry'>
   readonly pages: {
     readonly move: View<MoveValues>
   }
@@ -35,7 +35,7 @@ export async function showMove(
   const [values, leaving, arrived] = await Promise.all([
     pageValues(deps, exchange, '/move', error),
     deps.departures.find(actor.id),
-    deps.arrivals.find(actor.id),
+    deps.arrivalClaims.find(actor.id),
   ])
   const language = deps.languages.of(request)
   const page = deps.pages.move({
@@ -99,7 +99,7 @@ export async function changeMove(deps: MovePageDeps, exchange: PageExchange & Bo
             throw pageRefusal('conflict', 'Cannot stop the move: none runs', ({ moving }) => moving.ended)
           return goOn(deps, exchange, sent, '/move', 'moveStopped')
         case 'retry':
-          await deps.arrivals.retry(actor.id)
+          await deps.arrivalClaims.retry(actor.id)
           return goOn(deps, exchange, sent, '/move', 'peersTriedAgain')
         default:
           throw formRefusal('the action is neither begin, stop nor retry')

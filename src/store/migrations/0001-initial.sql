@@ -51,17 +51,27 @@ CREATE TABLE deleted_actor (
 
 CREATE INDEX deleted_actor_by_time ON deleted_actor (deleted_at);
 
--- A move of an actor to another service (docs/spec/moving.md). The row outlives the actor, and redirects requests.
+-- Ids whose tombstones have ended. An id that was deleted here never comes back by a move: its peers might trust it.
+CREATE TABLE former_actor (
+  actor_id TEXT_KEY NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- A move of an actor to another service (docs/spec/moving.md). The row outlives the actor, and redirects requests until `ends_at`.
+-- It stays afterwards, because the id comes back only along the notices that begin here.
 CREATE TABLE departure (
   actor_id TEXT_KEY NOT NULL PRIMARY KEY,
   -- The address at the new service.
   url TEXT NOT NULL,
   -- 'asking' and 'moving' before the move, 'failed' when it was given up, 'moved' after it.
   state TEXT NOT NULL,
-  -- JSON Web Key of the move, and the signed notice, which is empty before the move.
+  -- JSON Web Keys: of this home of the actor, and of the new one, which the new service made. The second is empty until then.
   public_key TEXT NOT NULL,
+  new_key TEXT NOT NULL DEFAULT '',
+  -- The signed notice. Empty before the move.
   notice TEXT NOT NULL DEFAULT '',
-  -- Sealed JSON of what the new service needs. Empty when the new service has confirmed the move.
+  -- JSON array of the addresses from which the actor had come here.
+  origins TEXT NOT NULL DEFAULT '[]',
+  -- Sealed JSON: the private key of this home, the token for the new service, and the owner's code for it.
   secrets TEXT NOT NULL,
   -- Why the last attempt failed.
   reason TEXT NOT NULL DEFAULT '',
@@ -73,22 +83,34 @@ CREATE TABLE departure (
 
 CREATE INDEX departure_by_end ON departure (ends_at) WHERE ends_at IS NOT NULL;
 
--- An actor that comes, or came, from another service. The row exists before the actor.
+-- An actor that comes, or came, from another service. One row for each address that announces it, because an id at an address
+-- proves nothing about the same id at another one. The rows exist before the actor, and at most one of an actor is 'here'.
 CREATE TABLE arrival (
-  actor_id TEXT_KEY NOT NULL PRIMARY KEY,
-  -- The address at the old service.
-  origin_url TEXT NOT NULL,
-  -- 'announced', 'arrived' with its whole content, or 'here'.
+  actor_id TEXT_KEY NOT NULL,
+  -- The address at the old service, and the public key that this address had when it announced the move.
+  origin_url TEXT_KEY NOT NULL,
+  origin_key TEXT NOT NULL,
+  -- 'announced'; 'stored' with its archive; 'moved' when the old address has published the notice; 'here'; or 'refused' for ever.
   state TEXT NOT NULL,
   -- Hash of the token of the old service, and of the code by which the owner takes the actor. Empty after its use.
   token_hash TEXT NOT NULL,
   claim_hash TEXT NOT NULL,
-  -- JSON Web Keys of the move. The private one is sealed.
+  -- JSON Web Keys of this home of the actor. The private one is sealed, and never leaves the service.
   public_key TEXT NOT NULL,
   private_key TEXT NOT NULL,
+  -- JSON array of all addresses from which the actor has come here, the last first.
+  origins TEXT NOT NULL,
+  -- The archive in the storage for files. Empty without one.
+  object TEXT NOT NULL DEFAULT '',
+  -- Why it was refused.
+  reason TEXT NOT NULL DEFAULT '',
   created_at BIGINT NOT NULL,
-  -- Time of the move. Null before it.
-  here_at BIGINT
+  -- Time of the move by the notice, and when it was read here. Null before.
+  moved_at BIGINT,
+  proved_at BIGINT,
+  -- When the actor was complete here. Null before.
+  here_at BIGINT,
+  PRIMARY KEY (actor_id, origin_url)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX arrival_by_age ON arrival (created_at) WHERE state <> 'here';

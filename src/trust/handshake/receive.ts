@@ -47,7 +47,9 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
     const atFirst = await deps.store.read((q) => known(deps, q, actor.id, request, secret))
     const left = await leftAddress(deps, atFirst, request)
     const located = (trust: Trust | null): Trust | null =>
-      trust === null || trust.baseuri !== left ? trust : movedTo(request.baseuri, trust, deps.now())
+      trust === null || trust.baseuri !== left?.address
+        ? trust
+        : movedTo(request.baseuri, trust, left.newKey, deps.now())
     crossed ||= atFirst !== null && isCrossed(atFirst, deps.now(), deps.times.crossingMs)
     const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
       judgeRequest(located(existing), { ...request, actorId: actor.id, crossed, verified }, deps.now())
@@ -75,16 +77,21 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
 }
 
 /** The relationship at the new address of the peer. Statements that the peer made before this moment change nothing. */
-function movedTo(baseuri: string, trust: Trust, now: number): Trust {
+function movedTo(baseuri: string, trust: Trust, key: string, now: number): Trust {
   const at = new Date(now).toISOString()
-  return { ...trust, baseuri, facts: { ...trust.facts, moved_at: at, move_stated_at: at } }
+  return { ...trust, baseuri, facts: { ...trust.facts, moved_at: at, move_stated_at: at, move_key: key } }
 }
 
-/** The known address of a peer that has moved to the address of its request. Null: the peer is where it was. */
-async function leftAddress(deps: TrustDeps, known: Trust | null, request: IncomingRequest): Promise<string | null> {
+/** The known address of a peer that has moved to the address of its request, with its new key. Null: the peer is where it was. */
+async function leftAddress(
+  deps: TrustDeps,
+  known: Trust | null,
+  request: IncomingRequest,
+): Promise<{ readonly address: string; readonly newKey: string } | null> {
   if (known === null || known.baseuri === '' || known.baseuri === request.baseuri) return null
-  const hasMoved = await deps.hasMoved({ address: known.baseuri, actorId: known.peerId }, request.baseuri)
-  return hasMoved ? known.baseuri : null
+  const { baseuri: address, peerId: actorId, facts } = known
+  const newKey = await deps.movedKey({ address, actorId, publicKey: facts.move_key ?? null }, request.baseuri)
+  return newKey === null ? null : { address, newKey }
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Actors } from '../../../actor/actors.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField } from '../../../json/fields.ts'
-import type { Arrivals } from '../../../moving/arrivals.ts'
+import type { ArrivalClaims } from '../../../moving/claims.ts'
 import type { ArrivalValues } from '../../../pages/moving/values.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
@@ -20,7 +20,7 @@ import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type HttpResponse, html } from '../../edge/response.ts'
 
 export interface MoveClaimRouteDeps extends SiteDeps, ProviderDeps, BaseUrl {
-  readonly arrivals: Pick<Arrivals, 'findByCode' | 'takeByPassphrase'>
+  readonly arrivalClaims: Pick<ArrivalClaims, 'findByCode' | 'takeByPassphrase'>
   readonly actors: Pick<Actors, 'find'>
   readonly pages: Pick<PageSet, 'arrival'>
 }
@@ -65,7 +65,7 @@ export function moveClaimRoutes(deps: MoveClaimRouteDeps): readonly Route[] {
       handler: async (exchange) => {
         if (!opensPagesByPassphrase(deps)) throw new ServiceError('forbidden', 'This service has other ways to sign in')
         const { code: sent = '' } = await exchange.body()
-        const passphrase = await deps.arrivals.takeByPassphrase(exchange.params.actor, sent)
+        const passphrase = await deps.arrivalClaims.takeByPassphrase(exchange.params.actor, sent)
         return show(deps, exchange, exchange.params.actor, '', passphrase)
       },
     }),
@@ -79,8 +79,8 @@ async function show(
   sent: string,
   passphrase: string | null = null,
 ): Promise<HttpResponse> {
-  const { arrivals, actors, basePath, languages } = deps
-  const found = passphrase === null ? await arrivals.findByCode(actorId, sent) : null
+  const { arrivalClaims, actors, basePath, languages } = deps
+  const found = passphrase === null ? await arrivalClaims.findByCode(actorId, sent) : null
   const state = passphrase !== null ? 'taken' : found === null ? 'used' : found.isHere ? 'here' : 'coming'
   const account = `${basePath}/${actorId}/www`
   const wish = { actorId, claim: sent, redirect: `${account}/move` }

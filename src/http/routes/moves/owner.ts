@@ -1,7 +1,7 @@
 /** `/<actor>/move`: the owner moves the actor to another service. */
 import { ServiceError } from '../../../errors.ts'
 import { plainStringField } from '../../../json/fields.ts'
-import type { Arrivals, ShownArrival } from '../../../moving/arrivals.ts'
+import type { ArrivalClaims, ShownArrival } from '../../../moving/claims.ts'
 import type { Departures, ShownDeparture } from '../../../moving/departures.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
@@ -11,7 +11,7 @@ import { json, noContent } from '../../edge/response.ts'
 
 export interface OwnerMoveRouteDeps {
   readonly departures: Pick<Departures, 'begin' | 'find' | 'stop'>
-  readonly arrivals: Pick<Arrivals, 'find' | 'retry'>
+  readonly arrivalClaims: Pick<ArrivalClaims, 'find' | 'retry'>
 }
 
 const path = '/:actor/move' as const
@@ -64,7 +64,7 @@ const moveSchema = {
 } as const
 
 export function ownerMoveRoutes(deps: OwnerMoveRouteDeps): readonly Route[] {
-  const { departures, arrivals } = deps
+  const { departures, arrivalClaims } = deps
   return [
     defineRoute({
       id: 'getOwnMove',
@@ -97,7 +97,7 @@ export function ownerMoveRoutes(deps: OwnerMoveRouteDeps): readonly Route[] {
       access: 'archive',
       summary: 'Notifies the peers again that did not take the move',
       responses: { 202: 'Tried again', ...writeErrors },
-      handler: async ({ actor }) => json(202, { peers: await arrivals.retry(actor.id) }),
+      handler: async ({ actor }) => json(202, { peers: await arrivalClaims.retry(actor.id) }),
     }),
   ]
 }
@@ -120,8 +120,8 @@ function beginRoute(deps: OwnerMoveRouteDeps): Route {
   })
 }
 
-async function shown({ departures, arrivals }: OwnerMoveRouteDeps, actorId: string): Promise<object> {
-  const [leaving, arrived] = await Promise.all([departures.find(actorId), arrivals.find(actorId)])
+async function shown({ departures, arrivalClaims }: OwnerMoveRouteDeps, actorId: string): Promise<object> {
+  const [leaving, arrived] = await Promise.all([departures.find(actorId), arrivalClaims.find(actorId)])
   return {
     leaving: leaving === null ? null : leavingOf(leaving),
     arrived: arrived === null ? null : arrivedOf(arrived),

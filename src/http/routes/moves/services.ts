@@ -1,7 +1,7 @@
 /** The messages between two services during a move, and the statement to peers (docs/spec/moving.md). */
 import { ServiceError } from '../../../errors.ts'
 import { objectSchema, parsedField, plainStringField, readObject, stringField } from '../../../json/fields.ts'
-import { isObject, stringValue } from '../../../json/json.ts'
+import { stringValue } from '../../../json/json.ts'
 import type { Announcement, Arrivals } from '../../../moving/arrivals.ts'
 import type { Departures } from '../../../moving/departures.ts'
 import type { MovedPeers } from '../../../moving/moved-peers.ts'
@@ -31,11 +31,6 @@ const announcementFields = {
     minLength: 43,
     maxLength: 43,
   }),
-  key: parsedField(
-    { type: 'object', description: 'The private key of the move, a JSON Web Key (RFC 8037)' },
-    'a private JSON Web Key',
-    (value) => (isObject(value) ? value : undefined),
-  ),
 }
 
 const announcement = parsedBody(objectSchema(announcementFields), (body): Announcement => {
@@ -43,8 +38,14 @@ const announcement = parsedBody(objectSchema(announcementFields), (body): Announ
   return { actorId: actor, claimHash, ...rest }
 })
 
+const announcedSchema = {
+  type: 'object',
+  required: ['key'],
+  properties: { key: { type: 'object', description: 'A JSON Web Key (RFC 8037)' } },
+} as const
+
 const statement = jsonBody('take this statement', {
-  statement: stringField('A JSON Web Signature by the key of the move', { minLength: 1, maxLength: 8192 }),
+  statement: stringField('A JSON Web Signature by the key of the new home', { minLength: 1, maxLength: 8192 }),
 })
 
 /** The handler reads the body as a stream. */
@@ -65,7 +66,8 @@ export function moveRoutes(deps: MoveRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/meta/moving',
       access: 'service',
-      summary: 'The move of the actor to another service: where to, and the signed notice when it has moved',
+      summary:
+        'The moves of the actor: its key at this address, whence it came, where it goes, and the signed notice afterwards',
       responses: { 200: { text: 'The move', schema: { type: 'object' } }, ...errorResponses(404) },
       handler: async ({ params }) => {
         const found = await departures.published(params.actor)
@@ -103,11 +105,11 @@ function arrivalRoutes({ arrivals }: MoveRouteDeps): readonly Route[] {
       limit: ['move/source', 'move/total'],
       summary: 'Another service announces an actor that moves here',
       request: announcement,
-      responses: { 201: 'Expected', ...errorResponses(400, 403, 408, 409, 413, 415, 429, 503) },
-      handler: async ({ body }) => {
-        await arrivals.announce(await body())
-        return json(201, {})
+      responses: {
+        201: { text: 'Expected, with the public key of the new home', schema: announcedSchema },
+        ...errorResponses(400, 403, 408, 409, 413, 415, 429, 503),
       },
+      handler: async ({ body }) => json(201, { key: JSON.parse(await arrivals.announce(await body())) as object }),
     }),
     defineRoute({
       id: 'sendMovedArchive',

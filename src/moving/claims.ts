@@ -1,0 +1,125 @@
+/** The owner takes an actor that came from another service, and sees the state of its peers. Its work begins when it is taken. */
+import { setPassphrase } from '../actor/actor-store.ts'
+import { ServiceError } from '../errors.ts'
+import type { Live } from '../live/live.ts'
+import { hashSecret } from '../secret/hash.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { randomPassphrase } from '../secret/random.ts'
+import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
+import { seal } from '../secret/sealed.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
+import type { Transaction } from '../store/store.ts'
+import {
+  type ArrivalPeer,
+  beginWork,
+  countPeers,
+  endClaim,
+  findArrival,
+  findArrivalPeers,
+  findClaimed,
+  hurryArrivalJob,
+  type PeerState,
+  retryFailedPeers,
+} from './arrival-store.ts'
+
+export interface ArrivalClaimsDeps {
+  readonly store: CatchUpStore
+  readonly keyRing: KeyRing
+  readonly now: () => number
+  readonly live: Pick<Live, 'record'>
+  /** Starts the work of the arrival. */
+  readonly wake: (actorId: string) => void
+  /** Starts the work that an actor has waiting. */
+  readonly wakeAll: (actorId: string) => void
+}
+
+/** An arrival, for the owner. */
+export interface ShownArrival {
+  readonly originUrl: string
+  readonly hereAt: number
+  readonly counts: Readonly<Partial<Record<PeerState, number>>>
+  /** Up to 200 peers, those that need a look first. */
+  readonly peers: readonly Pick<ArrivalPeer, 'peerId' | 'baseuri' | 'state' | 'reason' | 'updatedAt'>[]
+}
+
+const mostShown = 200
+
+export class ArrivalClaims {
+  readonly #deps: ArrivalClaimsDeps
+
+  constructor(deps: ArrivalClaimsDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Finds the actor that a code takes.
+   *
+   * @returns null when the code is wrong or was used.
+   */
+  async findByCode(
+    actorId: string,
+    code: string,
+  ): Promise<{ readonly originUrl: string; readonly isHere: boolean } | null> {
+    const found = await this.#deps.store.read((q) => findClaimed(q, actorId, hashSecret(code)))
+    return found === null ? null : { originUrl: found.originUrl, isHere: found.state === 'here' }
+  }
+
+  /** Ends the code, and begins the work of the actor. False: the code was used, or the actor is not here. */
+  async take(tx: Transaction, actorId: string): Promise<boolean> {
+    const { store, now, wake, wakeAll } = this.#deps
+    if (!(await endClaim(tx, actorId))) return false
+    await beginWork(tx, actorId, now())
+    await hurryArrivalJob(tx, actorId, now())
+    store.afterCommit(tx, () => {
+      wake(actorId)
+      wakeAll(actorId)
+    })
+    return true
+  }
+
+  /**
+   * Gives the actor a new passphrase, for its owner.
+   *
+   * @throws ServiceError `forbidden` when the code is wrong or was used; `conflict` before the actor is here.
+   */
+  async takeByPassphrase(actorId: string, code: string): Promise<string> {
+    const { store, keyRing } = this.#deps
+    const found = await this.findByCode(actorId, code)
+    if (found === null) throw wrongLink()
+    if (!found.isHere) throw new ServiceError('conflict', 'This account is not here yet')
+    const passphrase = randomPassphrase()
+    await store.writeActor(actorId, async (tx) => {
+      if (!(await this.take(tx, actorId))) throw wrongLink()
+      await setPassphrase(tx, actorId, seal(keyRing, passphrase, bindingOf(actorPassphrase, actorId)))
+    })
+    return passphrase
+  }
+
+  /** The arrival of an actor that is here. Null: it was created here. */
+  async find(actorId: string): Promise<ShownArrival | null> {
+    const { store } = this.#deps
+    const arrival = await store.read((q) => findArrival(q, actorId))
+    if (arrival === null) return null
+    const [{ counts }, peers] = await store.read((q) =>
+      Promise.all([countPeers(q, actorId), findArrivalPeers(q, actorId, mostShown)]),
+    )
+    return { originUrl: arrival.originUrl, hereAt: arrival.hereAt ?? 0, counts, peers }
+  }
+
+  /** Notifies the failed peers again. Returns their number. */
+  async retry(actorId: string): Promise<number> {
+    const { store, now, live, wake } = this.#deps
+    const again = await store.writeActor(actorId, async (tx, locked) => {
+      const peers = await retryFailedPeers(tx, actorId, now())
+      if (peers > 0) await hurryArrivalJob(tx, actorId, now())
+      await live.record(tx, locked, 'move', [actorId])
+      return peers
+    })
+    if (again > 0) wake(actorId)
+    return again
+  }
+}
+
+function wrongLink(): ServiceError {
+  return new ServiceError('forbidden', 'This link is not valid, or was used')
+}

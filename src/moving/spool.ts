@@ -1,0 +1,122 @@
+/**
+ * The archives of actors that other services announce. They are files until the old address has published its notice, so an
+ * announcement that leads nowhere costs the database nothing.
+ */
+import { readRecords, RecordReader } from '../archive/archive-reader.ts'
+import { headerOf } from '../archive/archived-content.ts'
+import { checkArchive } from '../archive/check-archive.ts'
+import { unzippedArchive } from '../archive/gzip.ts'
+import { limited } from '../archive/limited.ts'
+import type { Config } from '../config/options.ts'
+import { ServiceError } from '../errors.ts'
+import type { FileBytes } from '../file/file-bytes.ts'
+import { abandonObject, insertObject, keepObject, type ObjectKey, releaseObject } from '../file/file-store.ts'
+import { leased } from '../file/object-lease.ts'
+import { objectLeaseMs } from '../file/unused-objects.ts'
+import type { Log } from '../observe/log.ts'
+import { randomId } from '../secret/random.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { Timers } from '../timers.ts'
+
+export interface SpoolDeps {
+  readonly store: Store
+  readonly bytes: FileBytes
+  readonly timers: Timers
+  readonly now: () => number
+  readonly log: Log
+  readonly config: Pick<Config, 'maxImportBytes' | 'maxFileBytes' | 'maxActorFileBytes' | 'maxFiles'>
+  /** Deletes the bytes of archives that are not needed any longer. */
+  readonly wakeUnused: (actorId: string) => void
+}
+
+const cannotTake = 'Cannot take the account:'
+
+export class Spool {
+  readonly #deps: SpoolDeps
+
+  constructor(deps: SpoolDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Stores and checks an archive, unpacked, and passes its object to `keep` in the transaction that stores it.
+   *
+   * @throws ServiceError `invalid_value` for what is not the complete archive of the actor; `payload_too_large` beyond a limit;
+   *   `insufficient_storage`; what `content` throws. Then nothing is left.
+   */
+  async take(
+    actorId: string,
+    content: AsyncIterable<Uint8Array>,
+    keep: (tx: Transaction, object: string) => Promise<boolean>,
+  ): Promise<void> {
+    const { store, bytes, now, config } = this.#deps
+    const key = keyOf(actorId, randomId())
+    await store.write((tx) => insertObject(tx, key, now() + objectLeaseMs))
+    const release = leased(this.#deps, key)
+    try {
+      const unpacked = limited(unzippedArchive(content), config.maxImportBytes, `${cannotTake} its archive`)
+      await bytes.put(key.object, unpacked)
+      await this.#check(actorId, key.object)
+      await store.write(async (tx) => {
+        if (!(await keepObject(tx, key)) || !(await keep(tx, key.object)))
+          throw new ServiceError('conflict', `${cannotTake} its move was announced again, or has ended`)
+      })
+    } catch (error) {
+      await this.#abandon(key)
+      throw error
+    } finally {
+      release()
+    }
+  }
+
+  /** The archive. Null: the storage has lost it. */
+  async open(object: string): Promise<AsyncIterable<Uint8Array> | null> {
+    return (await this.#deps.bytes.open(object, null))?.bytes ?? null
+  }
+
+  /** Makes the deletion of an archive due. */
+  async release(tx: Transaction, actorId: string, object: string): Promise<void> {
+    if (object !== '') await releaseObject(tx, keyOf(actorId, object), this.#deps.now())
+  }
+
+  wakeUnused(actorId: string): void {
+    this.#deps.wakeUnused(keyOf(actorId, '').actorId)
+  }
+
+  async #check(actorId: string, object: string): Promise<void> {
+    const content = await this.open(object)
+    if (content === null) throw new ServiceError('file_missing', `${cannotTake} the storage has lost its archive`)
+    const records = new RecordReader(readRecords(content))
+    try {
+      const first = await records.peek()
+      if (headerOf(first).id !== actorId)
+        throw new ServiceError('invalid_value', `${cannotTake} this is the archive of another actor`)
+      const { files, fileBytes, largestFile } = await checkArchive(records)
+      const { maxFiles, maxActorFileBytes, maxFileBytes } = this.#deps.config
+      const limits = [
+        [files, maxFiles, `files; at most ${maxFiles} are allowed`],
+        [fileBytes, maxActorFileBytes, `bytes of files; at most ${maxActorFileBytes} are allowed`],
+        [largestFile, maxFileBytes, `bytes in one file; at most ${maxFileBytes} are allowed`],
+      ] as const
+      for (const [count, most, text] of limits)
+        if (count > most) throw new ServiceError('payload_too_large', `${cannotTake} it has ${count} ${text}`)
+    } finally {
+      await records.close()
+    }
+  }
+
+  async #abandon(key: ObjectKey): Promise<void> {
+    const { store, now, log, wakeUnused } = this.#deps
+    try {
+      await store.write((tx) => abandonObject(tx, key, now()))
+      wakeUnused(key.actorId)
+    } catch (error) {
+      log.warn({ error, actorId: key.actorId }, 'Cannot delete a refused archive now; it is deleted later')
+    }
+  }
+}
+
+/** Not the key of the actor's own files, which are deleted with an earlier attempt. No actor has such an id. */
+function keyOf(actorId: string, object: string): ObjectKey {
+  return { actorId: `~arrival~${actorId}`, object }
+}
