@@ -80,14 +80,13 @@ export type Rooms = ReturnType<typeof createRooms>
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue, languages: Languages) {
   runtime.quotas.declare(allQuotas, [systemActorId])
   const ground = createActorRooms(runtime, options, catalogue)
-  const { limits, auditLog, tokenRoom, outbox, relationships, permission, property, accounts, declared } = ground
+  const { limits, auditLog, tokenRoom, outbox, relationships, permission, property, declared } = ground
   const { actors } = ground.actorRoom
   const peers = createPeerRooms(runtime, ground)
   const authorizationServer = createAuthorizationServer(runtime, { ...ground, trust: peers.trust })
   const signIn = createSignIn(runtime, {
+    ...ground,
     actors,
-    accounts,
-    tokenRoom,
     failedAttempts: limits.failedAttempts,
     trustTypes: relationships.types,
     clientPath: finishPath,

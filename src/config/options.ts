@@ -153,11 +153,14 @@ function flagOrOrigins(about: About<boolean>): Option<boolean | readonly string[
 
 /** Verified addresses, and ids of people at a provider. */
 function people(about: About<readonly string[]>): Option<readonly string[]> {
-  return checkedWords(about, 'addresses and provider ids, separated by commas; empty for none', (name) =>
-    /^([^\s@]+@[^\s@.]+(\.[^\s@.]+)+|[a-z][a-z0-9-]*:[!-~]+)$/.test(name)
+  return checkedWords(about, 'addresses, provider ids and passkeys, separated by commas; empty for none', (name) => {
+    // An id of an actor is chosen by the service from which the actor comes.
+    if (name.startsWith('passkey:') && !/^passkey:[A-Za-z0-9_-]{43}$/.test(name))
+      return `must name a passkey by the fingerprint on the page of passkeys; ${JSON.stringify(name)} is not one`
+    return /^([^\s@]+@[^\s@.]+(\.[^\s@.]+)+|[a-z][a-z0-9-]*:[!-~]+)$/.test(name)
       ? null
-      : `must be addresses such as ada@example.com or ids such as google:1234; ${JSON.stringify(name)} is neither`,
-  )
+      : `must be addresses such as ada@example.com or ids such as google:1234; ${JSON.stringify(name)} is neither`
+  })
 }
 
 /** URLs of read replicas. */
@@ -485,7 +488,7 @@ export const options = {
   admins: people({
     env: 'TROUPE_ADMINS',
     byDefault: [],
-    text: 'The operators, who may open the pages at `/admin`: verified e-mail addresses, or provider ids such as `google:1234`. If empty, the pages do not exist ([operations](operations.md#the-pages-of-operators)).',
+    text: 'The operators, who may open the pages at `/admin`: verified e-mail addresses, provider ids such as `google:1234`, or fingerprints of passkeys such as `passkey:u3V…`, which the page of passkeys shows. If empty, the pages do not exist ([operations](operations.md#the-pages-of-operators)).',
   }),
   localSignIn: flag({
     env: 'TROUPE_LOCAL_SIGN_IN',

@@ -86,7 +86,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
     passkeySignIn,
     emailLinkSignIn,
     closeProviders: close,
-    operators: new Operators(config.admins, accounts),
+    operators: new Operators(config.admins, { accounts, store }),
     passwordAccess: new PasswordAccess({ store, keyRing, now, live }),
     sessions: new Sessions({
       store,

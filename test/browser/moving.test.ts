@@ -7,6 +7,7 @@ import { relate } from '../support/friends.ts'
 import { ServiceNetwork } from '../support/service-network.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { arrivedAt } from '../support/moving.ts'
 import { until } from '../support/until.ts'
 
 const start = sqliteService()
@@ -108,7 +109,11 @@ describe('the pages of a move', () => {
     assert.deepEqual(await faultsInEveryLook(page), [])
     network.serve(home.url, () => new Response('{"message":"The disk is full"}', { status: 413 }))
     released.resolve()
-    await page.getByRole('heading', { level: 2, name: 'The last move failed' }).waitFor()
+    // The page has the only link to the new service, so it is not refreshed by itself.
+    await until(async () => {
+      await page.reload()
+      return (await page.getByRole('heading', { level: 2, name: 'The last move failed' }).count()) > 0
+    })
     assert.match(await page.locator('main').innerText(), /The disk is full/)
     assert.deepEqual(await faultsInEveryLook(page), [])
   })
@@ -120,7 +125,7 @@ describe('the pages of a move', () => {
     await relate(carol, [old, alice])
     network.fate = ({ url }) => (url.startsWith(`${old.url}/${bob.id}/meta`) ? 'unreached' : 'arrives')
     assert.equal((await alice.request('POST', '/move', { to: home.url })).status, 202)
-    await until(async () => (await home.request(`/${alice.id}/meta`)).status === 200)
+    await arrivedAt(home, alice)
     const { parts } = await home.app.running()
     await until(async () => (await parts.arrivalClaims.find(alice.id))?.counts.informed === 1)
     const passphrase = parts.actors.passphraseOf(await parts.actors.require(alice.id))

@@ -1,6 +1,8 @@
 /** Attacks on moves: by a stranger who knows an id, by the operator of the old home, and by a home that names another actor. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { resolveConfig } from '../../src/config/config.ts'
+import { passkey } from '../../src/index.ts'
 import { departureSecrets, bindingOf } from '../../src/secret/sealed-columns.ts'
 import { open, type Sealed } from '../../src/secret/sealed.ts'
 import { EvilHome, evilStatement, newEvilKeys, signJws } from '../support/evil-home.ts'
@@ -17,6 +19,9 @@ import {
   secretAt,
 } from '../support/moving.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { signUpWith } from '../support/passkey-page.ts'
+import { TestBrowser } from '../support/sign-in.ts'
+import { SoftPasskey } from '../support/soft-passkey.ts'
 import { until } from '../support/until.ts'
 
 const dayMs = 86_400_000
@@ -346,6 +351,46 @@ forEachService((start) => {
       await world.arrived(alice)
       await until(() => world.network.saw(/^GET https:\/\/third\.example\.com\/.*\/meta\/moving/))
       assert.ok(!world.network.saw(/^POST https:\/\/third\.example\.com/))
+    })
+  })
+
+  describe('an operator with passkeys', () => {
+    it('is named by a passkey, and no actor with the id of the operator’s becomes one (MOV-06)', async () => {
+      const service = await start({ signIn: [passkey()], baseUrl: newUrl })
+      const { browser, answer } = await signUpWith(service, new SoftPasskey(), 'Ada')
+      const [, id = ''] = /([0-9a-f]{32})/.exec(answer.headers.get('location') ?? '') ?? []
+      const page = await (await browser.get(`/${id}/www/passkeys`)).text()
+      const [fingerprint = ''] = /passkey:[A-Za-z0-9_-]{43}/.exec(page) ?? []
+      const stranger = await signUpWith(service, new SoftPasskey(), 'Mallory')
+      await service.close()
+      const again = await start({
+        signIn: [passkey()],
+        baseUrl: newUrl,
+        admins: [fingerprint],
+        database: service.databaseUrl,
+      })
+      const asIn = (was: TestBrowser): TestBrowser => {
+        const now = new TestBrowser(again)
+        for (const [name, value] of was.cookies) now.cookies.set(name, value)
+        return now
+      }
+      assert.equal((await asIn(browser).get('/admin')).status, 200)
+      assert.match(await (await asIn(browser).get(`/${id}/www/settings`)).text(), /Open the operator pages/)
+      assert.equal((await asIn(stranger.browser).get('/admin')).status, 403)
+      // The passkeys of the operator's account are gone, as after a move of the same id from elsewhere.
+      const { store } = await again.app.running()
+      await store.write((tx) => tx.run('DELETE FROM passkey WHERE actor_id = $1', id))
+      assert.equal((await asIn(browser).get('/admin')).status, 403)
+    })
+
+    it('cannot be named by the id of an actor (MOV-06)', () => {
+      for (const id of ['7f3a'.repeat(8), 'ada', 'x'.repeat(42), 'x'.repeat(44)])
+        assert.throws(
+          () => resolveConfig({ mode: 'development' }, { TROUPE_ADMINS: `passkey:${id}` }),
+          /must name a passkey/,
+        )
+      const { admins } = resolveConfig({ mode: 'development' }, { TROUPE_ADMINS: `passkey:${'x'.repeat(43)},acme:1` })
+      assert.deepEqual(admins, [`passkey:${'x'.repeat(43)}`, 'acme:1'])
     })
   })
 })

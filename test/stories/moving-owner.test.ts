@@ -80,6 +80,20 @@ forEachService((start) => {
     })
   })
 
+  describe('the page of a running move', () => {
+    it('is not refreshed, because it has the link to the new service (MOV-07)', async () => {
+      const world = await movingWorld(start)
+      const alice = await world.old.createActor('alice@example.com')
+      const page = async (): Promise<string> => (await alice.request('GET', '/www/move')).text()
+      assert.match(await page(), /data-live=/)
+      world.network.fate = ({ method }) => (method === 'PUT' ? 'unreached' : 'arrives')
+      await world.move(alice)
+      const running = await page()
+      assert.match(running, /\/claim\?code=/)
+      assert.doesNotMatch(running, /data-live=/)
+    })
+  })
+
   describe('an actor that moves', () => {
     it('answers 503 to all but its move, and stays unchanged when the owner stops it (R-MOVE-08)', async () => {
       const world = await movingWorld(start)

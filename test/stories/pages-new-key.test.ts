@@ -58,6 +58,14 @@ forEachService((start) => {
   }
 
   describe('the form for a new API key', () => {
+    it('shows a key on a page that is not refreshed (MOV-07)', async () => {
+      const world = await open()
+      assert.match(await (await world.browser.get('/apps')).text(), /data-live=/)
+      const page = await (await create(world, { name: 'Sensor', properties: 'view' })).text()
+      assert.match(page, /id="key-text"/)
+      assert.doesNotMatch(page, /data-live=/)
+    })
+
     it('shows the key once, and no store or later page has it (SEC-01)', async () => {
       const world = await open()
       const page = await create(world, { name: 'Sensor <b>', properties: 'view' })

@@ -19,7 +19,13 @@ export function appsPage(values: AppsValues, context: PageContext): Html {
   const others = sessions.filter(({ is_current }) => !is_current).length
   return actorPage(
     values,
-    { ...context, title: words.title, section: '/apps', wrongField: wrongKeyField(values) },
+    {
+      ...context,
+      title: words.title,
+      section: '/apps',
+      wrongField: wrongKeyField(values),
+      isAnswer: values.created_key !== null,
+    },
     html`
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>

@@ -424,6 +424,7 @@ const passkeys = ({ one, a }: EnglishNoun) => ({
   newCodesText: 'Ten new codes are shown. Codes that you saved before stop working.',
   newCodesButton: 'Create and show codes',
   none: 'No passkeys yet.',
+  fingerprint: 'Fingerprint, for the operator of this service:',
   off: 'This service doesn’t offer sign-in with passkeys.',
   facts: (created: Html, used: Html | null, synced: boolean) =>
     html`Added ${created} · ${used === null ? 'never used' : html`last used ${used}`}${synced ? ' · synced between your devices' : ''}`,

@@ -400,6 +400,7 @@ const passkeys = (noun: Declined): Messages['passkeys'] => ({
   newCodesText: 'Zehn neue Codes werden angezeigt. Früher gespeicherte Codes gelten nicht mehr.',
   newCodesButton: 'Codes erstellen und anzeigen',
   none: 'Noch keine Passkeys.',
+  fingerprint: 'Fingerabdruck, für den Betreiber dieses Dienstes:',
   off: 'Dieser Dienst bietet keine Anmeldung mit Passkeys an.',
   facts: (created, used, synced) =>
     html`Hinzugefügt ${created} · ${used === null ? 'nie benutzt' : html`zuletzt benutzt ${used}`}${synced ? ' · auf mehreren Ihrer Geräte' : ''}`,

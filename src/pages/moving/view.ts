@@ -22,6 +22,8 @@ export function movePage(values: MoveValues, context: PageContext): Html {
       title: words.title,
       section: '/settings',
       wrongField: values.error_field,
+      // At the end of the move, the live script would say that the owner is signed out, above the only link.
+      isAnswer: isMoving,
       trail: [{ href: `${values.actor_www}/settings`, text: messages.navigation.settings }],
     },
     html`

@@ -33,6 +33,8 @@ export interface PasskeyRow {
   readonly last_used: Moment | null
   /** Whether several devices of the owner have it. */
   readonly is_synced: boolean
+  /** Names it in the configuration of the service. */
+  readonly fingerprint: string
 }
 
 /** The owner's passkeys. */

@@ -52,7 +52,7 @@ ${codeList(codes, messages)}</section>`
 
 function row(
   values: PasskeysValues,
-  { id, name, created, last_used, is_synced }: PasskeyRow,
+  { id, name, created, last_used, is_synced, fingerprint }: PasskeyRow,
   messages: Messages,
 ): Html {
   const { passkeys: words } = messages
@@ -61,7 +61,7 @@ function row(
 <details class="fold"><summary>${words.rename(name)}</summary>
 <form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'rename', passkey: id })}
 ${formField({ id: `name-${id}`, name: 'name', label: words.name, value: name, attributes: nameAttributes })}
-<button type="submit">${words.saveName}</button></form></details>
+<button type="submit">${words.saveName}</button></form><p class="fine">${words.fingerprint} <code>${fingerprint}</code></p></details>
 ${
   values.fresh_href === null
     ? confirmation(

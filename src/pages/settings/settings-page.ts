@@ -47,9 +47,10 @@ export async function showSettings(
   typed: TypedSettings = {},
 ): Promise<HttpResponse> {
   const { actor, caller, request } = exchange
-  const [values, account, uses, name] = await Promise.all([
+  const [values, account, operator, uses, name] = await Promise.all([
     pageValues(deps, exchange, '/settings', error),
     deps.accounts.find(actor.id),
+    deps.operators.nameOf(actor.id),
     deps.store.read((q) => deps.quotas.usesOf(q, actor.id)),
     deps.config.peerProfileAttributes.includes(nameProperty)
       ? deps.properties.getWithVersion({ actor, caller }, nameProperty)
@@ -67,7 +68,7 @@ export async function showSettings(
     time_zones: timeZones,
     chosen_time_zone: timeZone ?? 'UTC',
     ...signInOf(deps.providers, account),
-    operator_href: account === null || deps.operators.nameOf(account) === null ? null : `${deps.basePath}/admin`,
+    operator_href: operator === null ? null : `${deps.basePath}/admin`,
     quotas: quotaRows(uses),
     typed_confirmation: typed.confirmation ?? '',
     form_action: `${values.actor_www}/settings`,

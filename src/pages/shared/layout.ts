@@ -59,7 +59,7 @@ export interface ActorFrame extends PageContext {
   readonly section: string
   /** Breadcrumbs, outermost first, when the page is below another page. */
   readonly trail?: readonly Step[]
-  /** True when the page shows the input of a submitted form. Such a page is not refreshed while it is open. */
+  /** True when the page shows the input of a submitted form, or a secret once. Such a page is not refreshed while it is open. */
   readonly isAnswer?: boolean
   /** Id of the field that caused the refusal. The message links to the field, and the field takes the focus. */
   readonly wrongField?: string | null
