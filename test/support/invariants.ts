@@ -155,7 +155,9 @@ async function strangers(database: Database): Promise<string[]> {
   for (const { name, columns } of await database.tables()) {
     // These tables name deleted lists and actors whose rows are still to be deleted, and actors that left or will come.
     if (['removed_list', 'departure', 'arrival', 'former_actor'].includes(name)) continue
-    const isExpected = name === 'file_object' ? 'object IN (SELECT object FROM arrival)' : 'false'
+    // Archives of announced actors: those that are kept, and those that are written or deleted later.
+    const isArchive = `actor_id LIKE '~arrival~%' AND (due_at IS NOT NULL OR object IN (SELECT object FROM arrival))`
+    const isExpected = name === 'file_object' ? isArchive : 'false'
     const isLeft = columns.includes('list') ? stillToBeDeleted(name) : isExpected
     if (columns.includes('actor_id')) {
       const rows = await database.all<{ actor_id: string }>(
