@@ -13,13 +13,13 @@ export interface RivalActor {
 }
 
 /** `choice`: by the operator. `account`: the only one with the best account. `age`: the oldest of several equal ones. */
-export type DecidedBy = 'choice' | 'account' | 'age'
+export type AccountChoice = 'choice' | 'account' | 'age'
 
 export interface SharedCreator {
   readonly creator: string
   /** The actor that gets the sign-in comes first. */
   readonly actors: readonly RivalActor[]
-  readonly decidedBy: DecidedBy
+  readonly decidedBy: AccountChoice
 }
 
 const ranks = { verified: 0, unverified: 1, none: 2 } as const

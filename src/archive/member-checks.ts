@@ -118,7 +118,7 @@ export const overrideRules = check(
 )
 
 /** `Secrets` of a webhook. */
-export const signingSecrets = check(
+export const webhookSecretsShape = check(
   'the secrets of a webhook',
   jsonText(objectWith({ secret: isText, old: isText, oldUntil: isWhole }, ['secret'])),
 )

@@ -107,10 +107,9 @@ async function correctCounts(store: Store): Promise<void> {
   let corrected = 0
   await recount(store, allQuotas, ({ actorId, quota, counted, used }) => {
     corrected += 1
-    if (corrected <= mostNamed)
-      process.stdout.write(`corrected actor ${actorId}: ${used} ${quota.unit}, and not ${counted}\n`)
+    if (corrected <= mostNamed) print(`corrected actor ${actorId}: ${used} ${quota.unit}, and not ${counted}`)
   })
-  if (corrected > mostNamed) process.stdout.write(`corrected ${corrected} counts in all\n`)
+  if (corrected > mostNamed) print(`corrected ${corrected} counts in all`)
 }
 
 /** A disk that needs longer makes every change slow (milliseconds). */

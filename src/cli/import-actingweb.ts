@@ -12,7 +12,7 @@ import { Tokens } from '../token/tokens.ts'
 import { counts } from './actors/archive-actor.ts'
 import { commandArgs } from './command-args.ts'
 import { counted, print, printable, printJson, progressTo } from './output.ts'
-import { withRestoring } from './restoring.ts'
+import { withRestoring } from './copies/restoring.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Actors that come in at the same time. */

@@ -2,7 +2,7 @@
 import { currentContext } from '../observe/context.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId } from '../secret/random.ts'
-import { isLost, open, seal, type Sealed } from '../secret/sealed.ts'
+import { isKeyMissing, open, seal, type Sealed } from '../secret/sealed.ts'
 import { bindingOf, noticeSecret, trustSecret } from '../secret/sealed-columns.ts'
 import type { AfterCommit, Transaction } from '../store/store.ts'
 import type { Deliveries, QueuedNotice } from './deliveries.ts'
@@ -71,7 +71,7 @@ export class Notices {
       secret = open(keyRing, notice.secret, bindingOf(trustSecret, notice.actorId, notice.peerId))
     } catch (error) {
       // Without its secret, the peer would refuse the notice. The owner must be able to end the relationship all the same.
-      if (isLost(error)) return []
+      if (isKeyMissing(error)) return []
       throw error
     }
     const requestId = currentContext()?.requestId ?? ''

@@ -4,7 +4,7 @@
  * costs no statement: what a change adds is at most what its statements send.
  */
 import type { LockedActor, Param, Queries, Store, Transaction, WriteOptions } from '../store/store.ts'
-import { countsOf, keptOf, type Quota, quotaExceeded, type Quotas } from './quota.ts'
+import { quotaCounts, keptOf, type Quota, quotaExceeded, type Quotas } from './quota.ts'
 
 /** The largest effect of a statement on the quotas of its actor. */
 interface Effect {
@@ -100,7 +100,7 @@ export class QuotaStore implements Store {
       (quota) => earlier.after(quota, keptOf(actor, quota) ?? 0) > this.#quotas.limitOf(quota),
     )
     if (!mayBeFull) return { of: (quota) => keptOf(actor, quota), slack: earlier }
-    const counts = await countsOf(tx, actor.id, kept)
+    const counts = await quotaCounts(tx, actor.id, kept)
     return { of: (quota) => counts.get(quota) ?? null, slack: null }
   }
 
@@ -120,7 +120,7 @@ export class QuotaStore implements Store {
     // Changes without the lock must not count at the same time. The lock of a foreign key does not exclude this one.
     if (before === null && inDoubt.length > 0)
       await tx.run('UPDATE actor SET used_bytes = used_bytes WHERE id = $1', actorId)
-    for (const [quota, used] of await countsOf(tx, actorId, inDoubt)) {
+    for (const [quota, used] of await quotaCounts(tx, actorId, inDoubt)) {
       const limit = this.#quotas.limitOf(quota)
       // An actor that has more than the limit, because it was lowered, may still change what it has.
       if (used <= Math.max(limit, before?.of(quota) ?? 0)) continue
@@ -224,14 +224,15 @@ function effectOf(sql: string, quotas: Quotas): Effect | null {
   return {
     quotas: counted,
     isMany: /\brows\(/.test(sql),
-    copies: new RegExp(String.raw`\b(?:FROM|JOIN)\s+(?!rows\b)\w+`, 'i').test(sql),
+    copies: /\b(?:FROM|JOIN)\s+(?!rows\b)\w/i.test(sql),
     actorAt: isInsert ? insertedActor(sql) : Number(/\bactor_id = \$(\d+)/.exec(sql)?.[1] ?? 0) - 1,
   }
 }
 
 /** The parameter whose value an INSERT stores as `actor_id`, from 0. */
 function insertedActor(sql: string): number {
-  const [, columns = '', values = ''] = /\(([^)]*)\)\s*(?:VALUES\s*\(|SELECT\s+)([^)]*)/.exec(sql) ?? []
+  const [columns = '', rest = ''] = sql.slice(sql.indexOf('(') + 1).split(')', 2)
+  const values = rest.replace(/^\s*(?:VALUES\s*\(|SELECT\b)/, '')
   const at = columns.split(',').findIndex((column) => column.trim() === 'actor_id')
   return Number(/^\s*\$(\d+)/.exec(values.split(',')[at] ?? '')?.[1] ?? 0) - 1
 }

@@ -77,7 +77,7 @@ export class Quotas {
 
   /** Reads the use of each quota by the actor. */
   async usesOf(q: Queries, actorId: string): Promise<QuotaUse[]> {
-    const used = await countsOf(q, actorId, this.#declared)
+    const used = await quotaCounts(q, actorId, this.#declared)
     return this.#declared.map((quota) => ({ quota, used: used.get(quota) ?? 0, limit: this.limitOf(quota) }))
   }
 }
@@ -92,7 +92,7 @@ export const keptColumns: Readonly<Record<KeptCount, string>> = {
  * Reads the use of some quotas: with one statement on a plain database. The rows of one actor are on several servers of a
  * sharded one.
  */
-export async function countsOf(
+export async function quotaCounts(
   q: Pick<Queries, 'get' | 'isSharded'>,
   actorId: string,
   quotas: readonly Quota[],

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { Param, Store, Transaction } from '../store/store.ts'
 import { findForgottenKeys } from './forgotten-keys.ts'
 import type { KeyRing } from './key-ring.ts'
-import { isLost, keyIdOf, needsReseal, open, seal } from './sealed.ts'
+import { isKeyMissing, keyIdOf, needsReseal, open, seal } from './sealed.ts'
 import { sealedColumns, type SealedColumn } from './sealed-columns.ts'
 import { sealedPage, type StoredSecret } from './sealed-pages.ts'
 
@@ -67,7 +67,7 @@ async function resealPage(
         seal(ring, open(ring, secret.sealed, secret.binding), secret.binding),
       )
     } catch (error) {
-      if (!(error instanceof ServiceError) || (error.code !== 'server_error' && !isLost(error))) throw error
+      if (!(error instanceof ServiceError) || (error.code !== 'server_error' && !isKeyMissing(error))) throw error
       failures.push(error)
     }
   }

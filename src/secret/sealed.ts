@@ -78,7 +78,7 @@ export function needsReseal(ring: KeyRing, sealed: Sealed): boolean {
 }
 
 /** Whether a secret could not be opened because its key is missing. */
-export function isLost(error: unknown): boolean {
+export function isKeyMissing(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'secret_lost'
 }
 

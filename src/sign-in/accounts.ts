@@ -2,7 +2,7 @@
 import { present } from '../json/present.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { accountTokens, bindingOf } from '../secret/sealed-columns.ts'
-import { isLost, open, seal, type Sealed } from '../secret/sealed.ts'
+import { isKeyMissing, open, seal, type Sealed } from '../secret/sealed.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import {
   type Account,
@@ -163,7 +163,7 @@ export class Accounts {
     try {
       return refreshTokenOf(this.#opened(account))
     } catch (error) {
-      if (isLost(error)) return {}
+      if (isKeyMissing(error)) return {}
       throw error
     }
   }

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.ts'
 import type { Store } from '../store/store.ts'
 import type { Chain } from '../token/chain.ts'
 import type { Accounts } from './accounts.ts'
-import { fingerprintOf, passkeyPrefix } from './passkey/fingerprint.ts'
+import { passkeyFingerprint, passkeyPrefix } from './passkey/fingerprint.ts'
 import { findPasskeys } from './passkey/passkey-store.ts'
 
 export interface Operator {
@@ -66,6 +66,6 @@ export class Operators {
   async #passkeyOf(actorId: string): Promise<string | null> {
     if (![...this.#names].some((name) => name.startsWith(passkeyPrefix))) return null
     const passkeys = await this.#deps.store.read((q) => findPasskeys(q, actorId))
-    return passkeys.map(fingerprintOf).find((name) => this.#names.has(name)) ?? null
+    return passkeys.map(passkeyFingerprint).find((name) => this.#names.has(name)) ?? null
   }
 }

@@ -3,7 +3,7 @@ import { findNotice } from '../outbox/notice-store.ts'
 import { type Notice, noticeTo } from '../outbox/notice.ts'
 import { openNoticeSecret } from '../outbox/notices.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { isLost, open, seal } from '../secret/sealed.ts'
+import { isKeyMissing, open, seal } from '../secret/sealed.ts'
 import { bindingOf, companionPassphrase, trustSecret } from '../secret/sealed-columns.ts'
 import type { Queries } from '../store/store.ts'
 import { type Companion, findCompanionsOf } from './companion-store.ts'
@@ -78,7 +78,7 @@ function companionDeletionNotice(ring: KeyRing, { actorId, kind, peerId, baseuri
     clear = open(ring, passphrase, bindingOf(companionPassphrase, actorId, kind))
   } catch (error) {
     // The companion cannot be reached any longer.
-    if (isLost(error)) return []
+    if (isKeyMissing(error)) return []
     throw error
   }
   const notice: Notice = {

@@ -1,6 +1,6 @@
 /** The stored secrets of a webhook. */
 import type { KeyRing } from '../secret/key-ring.ts'
-import { isLost, open, seal, type Sealed } from '../secret/sealed.ts'
+import { isKeyMissing, open, seal, type Sealed } from '../secret/sealed.ts'
 import { bindingOf, webhookSecrets } from '../secret/sealed-columns.ts'
 
 export interface Secrets {
@@ -24,7 +24,7 @@ export function secretBefore(ring: KeyRing, actorId: string, id: string, sealed:
   try {
     return openSecrets(ring, actorId, id, sealed).secret
   } catch (error) {
-    if (isLost(error)) return null
+    if (isKeyMissing(error)) return null
     throw error
   }
 }

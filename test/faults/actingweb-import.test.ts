@@ -4,7 +4,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import pg from 'pg'
 import { importActors, type ImportReport } from '../../src/actingweb-import/import-actors.ts'
 import { SourceDatabase } from '../../src/actingweb-import/source.ts'
-import { withRestoring } from '../../src/cli/restoring.ts'
+import { withRestoring } from '../../src/cli/copies/restoring.ts'
 import { resolveConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -114,7 +114,15 @@ forEachStore((_dialect, open, database) => {
       }
       const { now } = store
       const tokens = new Tokens({ store, log: createLog('silent'), now, maxSessionDays: 90 })
-      const work = { source, companions: new Map<string, string>(), signIns: new Map<string, string>(), isDryRun: false, lanes: 1, tokens, now }
+      const work = {
+        source,
+        companions: new Map<string, string>(),
+        signIns: new Map<string, string>(),
+        isDryRun: false,
+        lanes: 1,
+        tokens,
+        now,
+      }
       const config = resolveConfig({}, { ...env, TROUPE_MODE: 'development' })
       const report = await withRestoring(store, config, (deps) => importActors({ ...deps, ...work }))
       await source.close()

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ClientQuestion } from '../../src/app/mcp-declarations.ts'
-import { handedAnswer, problemIn, requestOf } from '../../src/mcp/call/client-answer.ts'
+import { handedAnswer, answerProblem, requestOf } from '../../src/mcp/call/client-answer.ts'
 
 const form = (properties: object, required: readonly string[] = []): ClientQuestion => ({
   elicit: { message: 'Who?', schema: { type: 'object', properties, required } },
 })
 const accept = (content: unknown): unknown => ({ action: 'accept', content })
-const isFit = (question: ClientQuestion, answer: unknown): boolean => problemIn(requestOf(question), answer) === null
+const isFit = (question: ClientQuestion, answer: unknown): boolean =>
+  answerProblem(requestOf(question), answer) === null
 
 describe('the answer to a form', () => {
   const fields: readonly (readonly [field: object, good: readonly unknown[], bad: readonly unknown[]])[] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { known } from '../../src/json/json.ts'
 import { contradicted, headerParameters } from '../../src/mcp/catalogue/header-parameters.ts'
-import { problemIn, requestOf } from '../../src/mcp/call/client-answer.ts'
+import { answerProblem, requestOf } from '../../src/mcp/call/client-answer.ts'
 import { toolResult } from '../../src/mcp/call/tool-result.ts'
 import { UriTemplate } from '../../src/app/uri-template.ts'
 import { workOf } from '../support/counted-work.ts'
@@ -206,7 +206,7 @@ describe('the content of a submitted form', () => {
   for (const [content, fitting] of answers) {
     it(`${JSON.stringify(content)} ${fitting ? 'fits' : 'does not fit'} its schema`, () =>
       assert.equal(
-        problemIn(requestOf({ elicit: { message: '', schema } }), { action: 'accept', content }) === null,
+        answerProblem(requestOf({ elicit: { message: '', schema } }), { action: 'accept', content }) === null,
         fitting,
       ))
   }

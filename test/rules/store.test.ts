@@ -166,6 +166,13 @@ describe('a statement of PostgreSQL that keeps the locked row of an actor', () =
         ? [...text.matchAll(/\b(?:INSERT INTO|DELETE FROM|(?<!DO )UPDATE) (\w+)/g)].map(([, table]) => table)
         : [],
     )
-    assert.deepEqual(changed, ['removed_list', 'list_item', 'list_index', 'list_node'])
+    // The triggers that count what an actor stores change its row. The quotas bound what the counts can have grown since
+    // the row was read (src/quota/quota-store.ts), and nothing else reads them from the locked row.
+    const counting = changed.filter((table) => table === 'actor')
+    assert.equal(counting.length, 6)
+    assert.deepEqual(
+      changed.filter((table) => table !== 'actor'),
+      ['removed_list', 'list_item', 'list_index', 'list_node'],
+    )
   })
 })

@@ -417,7 +417,12 @@ describe('the client of an actor', () => {
       ],
     )
     assert.notEqual(next, null)
-    const rest = await client.history.list({ name: 'budget', before: next ?? 0, since: new Date(0), callerKind: 'creator' })
+    const rest = await client.history.list({
+      name: 'budget',
+      before: next ?? 0,
+      since: new Date(0),
+      callerKind: 'creator',
+    })
     assert.deepEqual([rest.changes.length, rest.next], [1, null])
     const id = changes[2]?.id ?? 0
     assert.deepEqual(await client.history.undo({ id }, { preview: true }), { undone: ['budget'], conflicts: [] })

@@ -350,7 +350,8 @@ describe('the owner’s approval', () => {
         headers: { cookie: `oauth_token=${session}`, accept: 'text/html' },
       })
       const text = await page.text()
-      for (const shown of ['&quot;note 0&quot;<', '&quot;note 899&quot;<', 'and the last one']) assert.ok(text.includes(shown), shown)
+      for (const shown of ['&quot;note 0&quot;<', '&quot;note 899&quot;<', 'and the last one'])
+        assert.ok(text.includes(shown), shown)
       assert.ok(!text.includes('not shown here'))
       const tooLong = await call({ text: 'x'.repeat(16_384) })
       assert.equal(tooLong.body.result.isError, true)

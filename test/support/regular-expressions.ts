@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseSync } from 'rolldown/utils'
-import type { Entry, Guard, PatternGraph, Step } from '../../src/app/patterns/graph.ts'
+import type { Entry, Guard, PatternGraph, PatternStep } from '../../src/app/patterns/graph.ts'
 
 export interface Literal {
   readonly place: string
@@ -86,7 +86,7 @@ export function search(
 }
 
 /** The ways that continue a way, the first choice last. */
-function waysAfter(graph: PatternGraph, step: Step, way: Way, text: readonly number[]): Way[] {
+function waysAfter(graph: PatternGraph, step: PatternStep, way: Way, text: readonly number[]): Way[] {
   const { position, loops } = way
   if (step.kind === 'read') {
     const isRead = position < text.length && graph.sets[step.set]?.has(text[position] ?? -1) === true

@@ -55,7 +55,13 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
     process.off('exit', killWithParent)
     await agent.destroy()
   }
-  return { pid: child.pid ?? 0, url, send: senderTo(url, agent), kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+  return {
+    pid: child.pid ?? 0,
+    url,
+    send: senderTo(url, agent),
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  }
 }
 
 function urlOf(child: ChildProcess): Promise<string> {

@@ -8,7 +8,7 @@ export type Guard =
   | { readonly kind: 'word'; readonly negate: boolean }
   | { readonly kind: 'before' | 'after'; readonly negate: boolean; readonly set: number }
 
-export type Step =
+export type PatternStep =
   | { readonly kind: 'read'; readonly set: number; readonly next: number }
   /** `again` is the step that repeats a loop. */
   | { readonly kind: 'choose'; readonly next: readonly number[]; readonly again?: number }
@@ -24,7 +24,7 @@ export interface Entry {
 }
 
 export interface PatternGraph {
-  readonly steps: readonly Step[]
+  readonly steps: readonly PatternStep[]
   /** The first step of the pattern, and of each lookaround, which the engine matches separately. */
   readonly entries: readonly Entry[]
   /** One character of each kind that the pattern tells apart. */
@@ -57,7 +57,7 @@ interface Repetition {
 }
 
 class Builder {
-  readonly #steps: Step[] = [{ kind: 'accept' }]
+  readonly #steps: PatternStep[] = [{ kind: 'accept' }]
   readonly #entries: Entry[] = []
   readonly #sets = new Map<string, { readonly index: number; readonly matches: RegExp }>()
   readonly #flags: string
@@ -88,7 +88,7 @@ class Builder {
     }
   }
 
-  #add(step: Step): number {
+  #add(step: PatternStep): number {
     if (this.#steps.length >= mostSteps) throw new Error('the pattern is too long to be checked')
     return this.#steps.push(step) - 1
   }

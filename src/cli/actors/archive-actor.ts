@@ -11,7 +11,7 @@ import { keyRingOf } from '../../open-runtime.ts'
 import { commandArgs } from '../command-args.ts'
 import { publicUrlOf, withExistingStore } from '../existing-store.ts'
 import { print, printable, printableJson, progressTo } from '../output.ts'
-import { withRestoring } from '../restoring.ts'
+import { withRestoring } from '../copies/restoring.ts'
 import { UsageError } from '../usage-error.ts'
 
 export async function exportActorByCommand(args: readonly string[]): Promise<number> {

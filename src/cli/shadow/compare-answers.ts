@@ -1,5 +1,5 @@
 /** Compares the answers of two services to the same read. */
-import { charactersOf, described, shownName, shownPath } from './redacted.ts'
+import { lengthInWords, described, shownName, shownPath } from './redacted.ts'
 
 /** An answer, with what matters to a caller. */
 export interface Answer {
@@ -120,7 +120,7 @@ function textOf(value: unknown): string {
 }
 
 function bodyOf({ type }: Answer, text: string): string {
-  return `of ${charactersOf(text.length)}${type === '' ? '' : `, ${type}`}`
+  return `of ${lengthInWords(text.length)}${type === '' ? '' : `, ${type}`}`
 }
 
 /** Two different values may look the same without their content. */

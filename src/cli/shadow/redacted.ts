@@ -3,13 +3,13 @@
 /** Describes a value without showing it. */
 export function described(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value)
-  if (typeof value === 'string') return value === '' ? 'an empty string' : `a string of ${charactersOf(value.length)}`
+  if (typeof value === 'string') return value === '' ? 'an empty string' : `a string of ${lengthInWords(value.length)}`
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value === 'object') return `an object of ${Object.keys(value).length}`
   return 'a number'
 }
 
-export function charactersOf(length: number): string {
+export function lengthInWords(length: number): string {
   return `${length} ${length === 1 ? 'character' : 'characters'}`
 }
 

@@ -23,7 +23,7 @@ export function requestOf(question: ClientQuestion): QuestionRequest {
 }
 
 /** Returns what is wrong with an answer, for the client. Null: it fits the request. */
-export function problemIn({ method, params }: QuestionRequest, answer: unknown): string | null {
+export function answerProblem({ method, params }: QuestionRequest, answer: unknown): string | null {
   if (!isRecord(answer)) return 'it must be an object'
   if (method === 'roots/list') return problemInRoots(answer['roots'])
   if (method === 'sampling/createMessage') return problemInMessage(answer)

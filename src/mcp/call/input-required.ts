@@ -9,7 +9,7 @@ import { digestOf } from '../../json/canonical.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
 import type { Channel, InFlightCall } from './call.ts'
-import { problemIn, requestOf } from './client-answer.ts'
+import { answerProblem, requestOf } from './client-answer.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import type { InputRequired, McpResult } from '../protocol/result.ts'
@@ -49,7 +49,7 @@ class RoundTrip {
   /** @throws InputRequiredError when an answer is missing or invalid. */
   ask(questions: Readonly<Record<string, ClientQuestion>>): Answers {
     const open_ = Object.entries(questions).filter(
-      ([key, question]) => problemIn(requestOf(question), own(this.#answers, key)) !== null,
+      ([key, question]) => answerProblem(requestOf(question), own(this.#answers, key)) !== null,
     )
     if (open_.length > 0) throw new InputRequiredError(Object.fromEntries(open_))
     return Object.fromEntries(Object.keys(questions).map((key) => [key, own(this.#answers, key)]))

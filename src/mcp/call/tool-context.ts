@@ -4,7 +4,7 @@ import type { ClientQuestion, FormAnswer, McpCall } from '../../app/mcp-declarat
 import { quoted, ServiceError } from '../../errors.ts'
 import { clientTypeOf, type InFlightCall } from './call.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
-import { handedAnswer, problemIn, requestOf } from './client-answer.ts'
+import { handedAnswer, answerProblem, requestOf } from './client-answer.ts'
 import { requireCapabilities } from './input-required.ts'
 
 export function toolContextOf(call: InFlightCall): McpCall {
@@ -60,7 +60,7 @@ class ToolContext implements McpCall {
  */
 function checkedAnswer(key: string, question: ClientQuestion, answer: unknown): MessageParams {
   const request = requestOf(question)
-  const problem = problemIn(request, answer)
+  const problem = answerProblem(request, answer)
   if (problem === null && isRecord(answer)) return handedAnswer(request, answer)
   const isSubmitted = isRecord(answer) && answer['action'] === 'accept'
   if (('elicit' in question || 'open' in question) && !isSubmitted) return { action: 'cancel' }

@@ -8,7 +8,7 @@ import { quoted, ServiceError } from '../../errors.ts'
 import type { Permission } from '../../permission/permission.ts'
 import { randomToken } from '../../secret/random.ts'
 import type { McpAccess } from '../call/call.ts'
-import { problemIn } from '../call/client-answer.ts'
+import { answerProblem } from '../call/client-answer.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { RunningTask } from './running-task.ts'
@@ -82,7 +82,7 @@ export class McpTasks {
       const answered = Object.fromEntries(
         questions.flatMap(([key, question]) => {
           if (!Object.hasOwn(responses, key)) return []
-          const problem = problemIn(question, responses[key])
+          const problem = answerProblem(question, responses[key])
           if (problem === null) return [[key, responses[key]] as const]
           throw new McpFailure('invalid_params', `Cannot use the answer to ${quoted(key)}: ${problem}`)
         }),

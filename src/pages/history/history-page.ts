@@ -113,7 +113,7 @@ interface Changes {
 async function changesOf(deps: HistoryPageDeps, exchange: PageExchange<string, Query>, peers: Peers): Promise<Changes> {
   const { actor, caller: owner, query } = exchange
   const { name } = query
-  const by = callerOf(query, peers)
+  const by = historyCallerOf(query, peers)
   const before = cursorOf(query.before)
   const isOfOne = isHistoryOfOne(query)
   // The last entry of the page before tells what the first change of this page led to.
@@ -144,7 +144,7 @@ function cursorOf(text: string | undefined): number | null {
 }
 
 /** The caller as changes have it. Apps have another id there than their relationship, and a peer may have the id of an app. */
-export function callerOf(
+export function historyCallerOf(
   {
     caller,
     caller_kind: callerKind,

@@ -18,7 +18,7 @@ import {
   type historyQuery,
   callerKindField,
   callerNameOf,
-  callerOf,
+  historyCallerOf,
   showHistory,
 } from './history-page.ts'
 
@@ -42,7 +42,7 @@ export async function previewUndo(
     peersOf(deps, actor.id, messages),
   ])
   const { name, since: from } = query
-  const by = callerOf(query, peers)
+  const by = historyCallerOf(query, peers)
   const { undone, conflicts } = await deps.undo.run({ actor, caller }, { name, since: from, ...by }, { preview: true })
   const linked = (name: string) => ({ name, href: propertyHref(values.actor_www, name) })
   const since = query.since === undefined ? {} : { since: new Date(query.since).toISOString() }

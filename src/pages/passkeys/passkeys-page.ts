@@ -4,7 +4,7 @@ import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import { fingerprintOf } from '../../sign-in/passkey/fingerprint.ts'
+import { passkeyFingerprint } from '../../sign-in/passkey/fingerprint.ts'
 import type { Passkey } from '../../sign-in/passkey/passkey-store.ts'
 import type { Passkeys } from '../../sign-in/passkey/passkeys.ts'
 import type { PasskeySignIn } from '../../sign-in/passkey/passkey-sign-in.ts'
@@ -70,7 +70,7 @@ function rowOf(
     created: momentOf(createdAt, now, messages),
     last_used: lastUsedAt === null ? null : momentOf(lastUsedAt, now, messages),
     is_synced: synced,
-    fingerprint: fingerprintOf({ publicKey }),
+    fingerprint: passkeyFingerprint({ publicKey }),
   }
 }
 

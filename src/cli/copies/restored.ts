@@ -1,13 +1,13 @@
 /** `troupe restored`: says that the database is a copy which no mark names, and ends credentials that a restore brought back. */
-import { findIncarnation, beginIncarnation } from '../incarnation/incarnation.ts'
-import { keyRingOf } from '../open-runtime.ts'
-import { countCredentials, type RevokedCredentials, revokeCredentials } from '../operator/revoke-credentials.ts'
-import type { Store } from '../store/store.ts'
-import { commandArgs } from './command-args.ts'
-import { isConfirmed } from './confirm.ts'
-import { withExistingStore } from './existing-store.ts'
-import { counted, print, printable, printJson, timeText } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { findIncarnation, beginIncarnation } from '../../incarnation/incarnation.ts'
+import { keyRingOf } from '../../open-runtime.ts'
+import { countCredentials, type RevokedCredentials, revokeCredentials } from '../../operator/revoke-credentials.ts'
+import type { Store } from '../../store/store.ts'
+import { commandArgs } from '../command-args.ts'
+import { isConfirmed } from '../confirm.ts'
+import { withExistingStore } from '../existing-store.ts'
+import { counted, print, printable, printJson, timeText } from '../output.ts'
+import { UsageError } from '../usage-error.ts'
 
 const mostNamed = 100
 

@@ -1,12 +1,12 @@
 /** Gives commands the parts of the service that restore actors. */
-import type { RestoreDeps } from '../archive/restore-actor.ts'
-import type { Config } from '../config/options.ts'
-import { openFileBytes } from '../file/open-bytes.ts'
-import { RemovedLists } from '../list/removed-lists.ts'
-import { createLog } from '../observe/log.ts'
-import { keyRingOf } from '../open-runtime.ts'
-import type { Store } from '../store/store.ts'
-import { systemTimers } from '../timers.ts'
+import type { RestoreDeps } from '../../archive/restore-actor.ts'
+import type { Config } from '../../config/options.ts'
+import { openFileBytes } from '../../file/open-bytes.ts'
+import { RemovedLists } from '../../list/removed-lists.ts'
+import { createLog } from '../../observe/log.ts'
+import { keyRingOf } from '../../open-runtime.ts'
+import type { Store } from '../../store/store.ts'
+import { systemTimers } from '../../timers.ts'
 
 export type Restoring = Pick<RestoreDeps, 'store' | 'keyRing' | 'bytes' | 'uniqueCreator' | 'deleteRemoved'>
 
