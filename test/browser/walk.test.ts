@@ -371,7 +371,7 @@ describe('an AI client', () => {
       await ada.goTo('Requests')
       await ada.press('link', 'Claude wants to: Add a note')
       await ada.at('Claude wants to: Add a note')
-      assert.match(await ada.text(), /text\s+Buy a violin/)
+      assert.match(await ada.text(), /text\s+"Buy a violin"/)
       await ada.press('button', 'Allow once')
       await ada.reads('Approved for one call.')
       assert.match((await call()).said, /"added":"Buy a violin"/)
