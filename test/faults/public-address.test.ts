@@ -74,7 +74,7 @@ describe('the public address of the service', () => {
     const { url } = await troupeWith(`${current},${former}`).listen()
     assert.equal(
       await problem(url, parseKeyRing(other)),
-      `Another Troupe service answers at ${url}: it has other keys. Correct BASE_URL, or run this command with its TROUPE_SECRET_KEYS.`,
+      `Another Troupe service answers at ${url}: it has other keys, or another BASE_URL. Correct BASE_URL, or run this command with its TROUPE_SECRET_KEYS.`,
     )
   })
 

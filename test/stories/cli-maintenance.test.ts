@@ -19,7 +19,7 @@ describe('troupe keys', () => {
     const old = (await place.run(['keys', 'new'])).stdout.trim()
     const young = (await place.run(['keys', 'new'])).stdout.trim()
     const serve = { BASE_URL: 'https://troupe.example.com', TROUPE_SECRET_KEYS: old }
-    const before = await start(['serve', 'app.ts'], serve)
+    const before = await start(['serve', 'app.ts'], { ...serve, TROUPE_OPEN_CREATION: '1' })
     const { id, authorization } = await createActor(before.url)
     before.program.signal('SIGTERM')
     await before.program.ended

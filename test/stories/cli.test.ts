@@ -106,7 +106,7 @@ describe('troupe doctor address', () => {
     const other = await place.run(['doctor', 'address'], { env: { ...env, TROUPE_SECRET_KEYS: key } })
     assertRefused(
       other,
-      `Another Troupe service answers at ${url}: it has other keys. Correct BASE_URL, or run this command with its TROUPE_SECRET_KEYS.`,
+      `Another Troupe service answers at ${url}: it has other keys, or another BASE_URL. Correct BASE_URL, or run this command with its TROUPE_SECRET_KEYS.`,
     )
     program.signal('SIGTERM')
     await program.ended
@@ -393,6 +393,8 @@ describe('a stop signal', () => {
 
 describe('troupe serve', () => {
   const production = { TROUPE_SECRET_KEYS: key, BASE_URL: 'https://troupe.example.com' }
+  /** Production where programs create actors, although people can sign in. */
+  const withCreation = { ...production, TROUPE_OPEN_CREATION: '1' }
 
   it('refuses to start without a key, without a public address and without https (OPS-09)', async () => {
     const refusals: [env: Record<string, string>, sentence: string][] = [
@@ -424,7 +426,7 @@ describe('troupe serve', () => {
   })
 
   it('serves on every address, without test endpoints and without a key file (OPS-09)', async () => {
-    const { program, url } = await start(['serve', 'app.ts'], production)
+    const { program, url } = await start(['serve', 'app.ts'], withCreation)
     assert.match(
       (await program.prints(/^.*\n/))[0],
       /^plain is ready at https:\/\/troupe\.example\.com \(listening at http:\/\/localhost:\d+\)\.\n$/,
@@ -459,7 +461,7 @@ describe('troupe serve', () => {
   it('serves with its data on PostgreSQL, and keeps it there', async () => {
     const database = await createPostgresDatabase(await sharedPostgresUrl())
     try {
-      const first = await start(['serve', 'app.ts'], { ...production, DATABASE_URL: database.url })
+      const first = await start(['serve', 'app.ts'], { ...withCreation, DATABASE_URL: database.url })
       const { id, authorization } = await createActor(first.url)
       first.program.signal('SIGTERM')
       assert.equal((await first.program.ended).code, 0)
