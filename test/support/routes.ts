@@ -140,9 +140,9 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     status: 403,
   },
-  sendMovedArchive: { path: '/moves/:actor', body: { kind: 'none' }, status: 404 },
-  activateMove: { path: '/moves/:actor/activation', status: 404 },
-  cancelMove: { path: '/moves/:actor', status: 404 },
+  sendMovedArchive: { path: '/moves/:actor', body: { kind: 'none' }, status: 401 },
+  activateMove: { path: '/moves/:actor/activation', status: 401 },
+  cancelMove: { path: '/moves/:actor', status: 401 },
   postMovedCallback: {
     path: `/:actor/callbacks/moved/${samplePeer}`,
     body: { statement: 'not signed' },
