@@ -122,7 +122,7 @@ describe('keys of another database', () => {
     await first.program.ended
     const other = { ...production, TROUPE_SECRET_KEYS: await newKey() }
     assert.equal((await place.run(['doctor', 'deep'], { env: other })).code, 0)
-    const { url } = await start(['serve', 'app.ts'], other)
+    const { url } = await start(['serve', 'app.ts'], { ...other, TROUPE_OPEN_CREATION: '1' })
     await createActor(url)
     assert.equal((await fetch(`${url}/health/ready`)).status, 200)
   })
