@@ -258,7 +258,8 @@ export class Properties {
 
   /** Like `listed`, with the version of the listing. Null when the properties are too long for memory; `pages` reads them. */
   async listing(access: Access): Promise<Listing | null> {
-    const stored = await this.#deps.store.snapshot((q) => readTogether(q, access.actor.id))
+    // The rows come from one statement. A snapshot would wait where all connections for changes are busy.
+    const stored = await this.#deps.store.read((q) => readTogether(q, access.actor.id))
     return stored === null ? null : this.#listingOf(access, stored)
   }
 
