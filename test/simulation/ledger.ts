@@ -149,7 +149,7 @@ export class Ledger {
 
   /**
    * Describes an outstanding task, or null when nothing is due. The repair of a copy never ends while its peer lacks the
-   * subscription, so it is no task then.
+   * subscription, so it does not count then.
    */
   due(ledgers: readonly Ledger[]): string | null {
     const repairs = this.#repairs.all() as { actorId: string; peerId: string; subscriptionId: string; at: number }[]
