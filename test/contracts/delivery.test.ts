@@ -152,10 +152,12 @@ forEachService((start, dialect) => {
           tx.run(
             `INSERT INTO publisher_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource,
                granularity, created_at)
-             SELECT actor_id, peer_id, 'copy ' || r.number, target, subtarget, resource, granularity, created_at
-             FROM rows($1, number BIGINT) AS r, publisher_subscription WHERE subscription_id = $2`,
+             SELECT $3, peer_id, 'copy ' || r.number, target, subtarget, resource, granularity, created_at
+             FROM rows($1, number BIGINT) AS r, publisher_subscription
+             WHERE actor_id = $3 AND subscription_id = $2`,
             JSON.stringify(Array.from({ length: 20 }, (_, index) => [index])),
             copied,
+            actor.id,
           ),
         )
         await actor.request('PUT', '/properties/mood', n)

@@ -157,7 +157,7 @@ forEachService((start) => {
         ['waiting_event', { number: 0 }, /"number" .*: it is not an integer from 1 on/],
         ['waiting_event', { hops: -1 }, /"hops" .*: it is not an integer from 0 on/],
         ['waiting_event', { data: 7 }, /"data" .*: it is not an object/],
-        ['waiting_event', { origin: 'me' }, /"origin" .*: it is not an object/],
+        ['waiting_event', { origin: 'me' }, /"origin" .*: it is not an origin/],
         ['notice', { notice: 'trust_deleted' }, /"notice" of a record of the kind notice: this kind does not move/],
         ['notice', { method: 'GET' }, /"method" .*: a message does not use it/],
         ['notice', { url: 'https://evil.example.com/x' }, /"url" .*: it is not below the address of the peer/],
