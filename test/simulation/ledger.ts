@@ -59,9 +59,11 @@ export class Ledger {
       ['subscriber_subscription', 'peer_id', 'gap_due_at'],
       ['arrival_peer', 'peer_id', 'due_at'],
       ['job', 'kind', 'due_at'],
-    ].map(([table = '', peer, at]) => [
+    ].map(([table = '', peer, at, also = '']) => [
       table,
-      this.#database.prepare(`SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL LIMIT 1`),
+      this.#database.prepare(
+        `SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL ${also} LIMIT 1`,
+      ),
     ])
     this.#repairs = this.#database.prepare(
       `SELECT actor_id AS actorId, peer_id AS peerId, subscription_id AS subscriptionId, due_at AS at
