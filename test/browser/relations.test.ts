@@ -278,7 +278,10 @@ describe('the pages of relationships', () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await page.getByRole('link', { name: 'A test client requests your approval: Send a letter' }).click()
-    assert.deepEqual(await page.locator('.arguments tr').allInnerTexts(), ['to\t\nCharles', 'copies\t\n1\ndeep: true'])
+    assert.deepEqual(await page.locator('.arguments tr').allInnerTexts(), [
+      'to\t\n"Charles"',
+      'copies\t\n1\ndeep: true',
+    ])
     await page.getByRole('button', { name: 'Allow once' }).click()
     assert.equal(await page.getByRole('status').textContent(), 'Approved for one call.')
     assert.equal(await page.getByRole('button', { name: 'Allow once' }).count(), 0)
