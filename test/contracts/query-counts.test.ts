@@ -23,6 +23,8 @@ interface Cost {
   readonly refusal?: number
   /** Statements of the same request again, when the list is in memory. Such a request has an actor of its own. */
   readonly again?: number
+  /** The answer to a bearer token, at routes that look for it. Default: the same. */
+  readonly withToken?: { readonly status: number; readonly statements: number }
   /** Only the peer that the path names may send this request. */
   readonly byNamedPeer?: true
   /** A session of the owner sends this request, because the passphrase opens no page. */
@@ -71,9 +73,9 @@ const costs: Readonly<Record<string, Cost>> = {
   importForm: { statements: 3, rules: null, bySession: true },
   getMove: { statements: 3, rules: 0 },
   announceMove: { statements: 0, rules: 0 },
-  sendMovedArchive: { statements: 0, rules: 0 },
-  activateMove: { statements: 0, rules: 0 },
-  cancelMove: { statements: 0, rules: 0 },
+  sendMovedArchive: { statements: 0, rules: 0, withToken: { status: 404, statements: 1 } },
+  activateMove: { statements: 0, rules: 0, withToken: { status: 404, statements: 1 } },
+  cancelMove: { statements: 0, rules: 0, withToken: { status: 404, statements: 1 } },
   postMovedCallback: { statements: 2, rules: 0 },
   getOwnMove: { statements: 3, rules: null },
   beginMove: { statements: 1, rules: null },
@@ -583,7 +585,9 @@ forEachService((start) => {
         callers.rulesRead = 0
         const shown = await send(service, request, shared, `Bearer ${peer}`)
         await shown.text()
-        const expected = rules === null ? [403, request.refusal ?? 1, 0] : [status, statements, rules]
+        const { withToken = { status, statements } } = request
+        const expected =
+          rules === null ? [403, request.refusal ?? 1, 0] : [withToken.status, withToken.statements, rules]
         assert.deepEqual(
           [shown.status, countOf(service.statements), callers.rulesRead],
           expected,
