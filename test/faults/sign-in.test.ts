@@ -603,8 +603,14 @@ forEachService((start) => {
         return (await browser.post('/oauth/email', { session, email })).status
       }
       assert.deepEqual(
-        [await enter('spam@example.com'), await enter('SPAM＠example.com'), await enter('other@example.com')],
-        [403, 429, 302],
+        [
+          await enter('spam@example.com'),
+          await enter('SPAM@Example.com'),
+          // Compatibility normalization would change this address (record 101).
+          await enter('SPAM＠example.com'),
+          await enter('other@example.com'),
+        ],
+        [403, 429, 400, 302],
       )
     })
 
