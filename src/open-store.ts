@@ -47,7 +47,8 @@ export interface StoreOptions {
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const store = await openDriver(options)
-  if (options.mustExist !== true) return store
+  // Only the migrations of this release have settings.
+  if (options.mustExist !== true || options.migrations !== undefined) return store
   try {
     await requireRestored(store)
     return store

@@ -140,7 +140,7 @@ forEachService((start) => {
       )
       assert.deepEqual(
         full.map(({ status }) => status).toSorted((a, b) => a - b),
-        [201, 413, 413, 413],
+        [201, 507, 507, 507],
       )
       await Promise.all([swept(one), swept(other)])
       assert.deepEqual(await swept(one), ['used', 'used'])
