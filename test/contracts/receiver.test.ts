@@ -123,7 +123,7 @@ forEachService((start) => {
         )
         return new Map(rows.map(({ name, timestamp }) => [name, timestamp]))
       }
-      await store.write((tx) => tx.run('UPDATE attribute SET timestamp = 0'))
+      await store.write((tx) => tx.run('UPDATE attribute SET timestamp = 0 WHERE actor_id = $1', actor.id))
       await peer.diff(2, { notes: { list: 'notes', operation: 'append', item: 'last' } })
       await peer.diff(3, { notes: { list: 'notes', operation: 'update', index: 7, item: 'new', old_item: 'item 7' } })
       const written = [...(await times())].flatMap(([name, time]) => (time === 0 ? [] : [name]))
