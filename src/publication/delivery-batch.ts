@@ -139,6 +139,8 @@ interface Sent {
   readonly before: Tried
   /** The callback brings the copy of the peer to the full state. */
   readonly isWhole: boolean
+  /** The peer refused the callback because changes went in circles (409). A resync would begin the circle again. */
+  readonly isLoop: boolean
   readonly verdict: DeliveryVerdict
   /** The peer may or may not have received the callback. */
   readonly isUnclear: boolean
@@ -308,6 +310,7 @@ export class DeliveryBatches {
       },
       before,
       isWhole: diff.kind !== 'diff',
+      isLoop: outcome.kind === 'answered' && outcome.status === 409,
       verdict,
       isUnclear: outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500),
       onCircuit,
@@ -460,10 +463,10 @@ function isRepairDue(
 }
 
 /** A callback that failed finally leaves the copy in doubt until the peer has accepted the full state. */
-function repairAfter(before: Repair, { verdict, isWhole }: Sent, now: number, random: number): Repair {
+function repairAfter(before: Repair, { verdict, isWhole, isLoop }: Sent, now: number, random: number): Repair {
   const { at, failures } = before
   if (verdict.kind === 'delivered') return isWhole ? noDoubt : before
-  if (verdict.kind === 'retry') return before
+  if (verdict.kind === 'retry' || isLoop) return before
   const isStopped = verdict.kind === 'stop'
   // Further diffs that fail do not delay the repair.
   if (!isWhole && !isStopped && at !== null) return before

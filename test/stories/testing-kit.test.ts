@@ -263,6 +263,8 @@ describe('people of a test who are related', () => {
   it('have their accesses in the audit log once the test is settled', async () => {
     await using t = await testing(createNotes())
     const [ada, ben] = [await t.signIn('ada@example.com'), await t.signIn('ben@example.com')]
+    // Reads of missing names share one entry.
+    await ada.action('add_note', { text: 'To read' })
     await t.befriend(ben, ada, 'reader')
     await ben.actor.subscribe(ada.actor.id, { target: 'properties', subtarget: 'notes' })
     await t.settled()

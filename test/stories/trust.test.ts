@@ -387,7 +387,6 @@ forEachService((start) => {
         `/trust/friend/${asker.id}/shared_properties/`,
         `/permissions/${asker.id}/`,
         `/subscriptions/${asker.id}/`,
-        '/meta/actingweb/version/',
         '/meta/',
       ]
       for (const path of paths) {

@@ -108,7 +108,7 @@ export class Locator {
 }
 
 /** Routes below an actor that servers of the protocol also serve with a trailing slash at any depth. */
-const slashed = new Set(['trust', 'subscriptions', 'callbacks', 'permissions', 'meta'])
+const slashed = new Set(['trust', 'subscriptions', 'callbacks', 'permissions'])
 
 /**
  * Drops a trailing slash. `/<actor>/` redirects to `/<actor>`; `/<actor>/properties/` is served as `/<actor>/properties`. Below
