@@ -39,7 +39,7 @@ async function serving(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listening(createServer(answer))}`
 }
 
-function troupeWith(secretKeys: string): App {
+function troupeWith(secretKeys: string, options: { readonly port?: number; readonly baseUrl?: string } = {}): App {
   const app = new App({
     type: 'urn:actingweb:example.com:test',
     mode: 'development',
@@ -49,6 +49,7 @@ function troupeWith(secretKeys: string): App {
     port: 0,
     env: {},
     logLevel: 'silent',
+    ...options,
   })
   open.push({ close: () => app.close() })
   return app
@@ -62,12 +63,15 @@ describe('the public address of the service', () => {
     const { url } = await troupeWith(`${current},${former}`).listen()
     assert.equal(await problem(url), null)
     assert.equal(await problem(url, parseKeyRing(`${former},${current}`)), null)
+    const port = await freePort()
     const proxy = await serving((request, response) => {
-      void fetch(`${url}${request.url?.replace('/notes', '') ?? ''}`).then(async (answer) =>
+      void fetch(`http://127.0.0.1:${port}${request.url ?? ''}`).then(async (answer) =>
         response.writeHead(answer.status).end(await answer.text()),
       )
     })
-    assert.equal(await problem(`${proxy}/notes`), null)
+    await troupeWith(`${current},${former}`, { port, baseUrl: proxy }).listen()
+    assert.equal(await problem(proxy), null)
+    assert.notEqual(await problem(url.replace('127.0.0.1', 'localhost')), null)
   })
 
   it('leads to another service with other keys', async () => {
