@@ -32,7 +32,7 @@ describe('an administrator among the peers', () => {
       const init = { method: 'PUT', headers, body: JSON.stringify(body) }
       return (await service.request(`/${actor.id}/trust/friend/${peerId}`, init)).status
     }
-    const moved = { approved: true, baseuri: 'https://thief.example.com/f1' }
+    const moved = { approved: true, baseuri: `https://thief.example.com/${peerId}` }
     assert.equal(await change(moved), 403)
     assert.equal(await change({ desc: 'A friend' }), 204)
     assert.equal(await change(moved, actor.authorization), 204)

@@ -51,7 +51,7 @@ forEachService((start) => {
     })
 
     it('is sent as it is in production', async () => {
-      const service = await start({ declare, mode: 'production', baseUrl: 'https://troupe.test' })
+      const service = await start({ declare, mode: 'production', baseUrl: 'https://troupe.test', openCreation: true })
       const actor = await service.createActor()
       const answer = await actor.request('POST', '/actions/wrong', {})
       assert.deepEqual([answer.status, await answer.json()], [200, { index: 1, at: { day: 7 } }])

@@ -26,6 +26,7 @@ forEachService((start) => {
     let time = begin
     const pages: TrustPeerValues[] = []
     const service = await start({
+      freshSignInMinutes: 0,
       now: () => time,
       timers: new ManualClock().timers,
       ...(isBuiltIn ? {} : { pages: { trustPeer: (values) => (pages.unshift(values), html`peer`) } }),

@@ -11,6 +11,28 @@ export interface Exceptions {
 
 export const unplacedStatements: readonly Exceptions[] = [
   {
+    reason: 'a command of the operator that refuses a sharded database, or asks all servers once',
+    statements: [
+      '/* backup */',
+      '/* restore */',
+      '/* revoke */',
+      'SELECT name FROM setting UNION ALL SELECT id FROM actor LIMIT',
+      'SELECT id FROM actor WHERE id > $ ORDER BY id LIMIT',
+      '/* files */ SELECT actor_id AS "actorId", name, object, size, hash FROM file',
+      '/* files */ SELECT object FROM file_object WHERE object',
+      'SELECT name FROM file LIMIT',
+    ],
+  },
+  {
+    reason: 'counts one actor on a plain database; a sharded one gets a statement for each table',
+    statements: [
+      'SELECT (SELECT COUNT(*) AS used FROM',
+      'SELECT used_bytes AS q0',
+      'SELECT COUNT(*) AS used FROM oauth_client WHERE actor_id',
+      'SELECT t.actor_id AS "actorId", t.peer_id AS "peerId", t.established_via AS "establishedVia", t.description, t.facts, a.data AS profile',
+    ],
+  },
+  {
     reason: 'runs on a plain database only; the sharded form is beside it',
     statements: [
       'INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until) SELECT',
@@ -101,8 +123,7 @@ export const unplacedStatements: readonly Exceptions[] = [
       "/* jobs */ DELETE FROM job WHERE kind = 'alarm'",
       'DELETE FROM recent_change WHERE at',
       '/* delivery */ DELETE FROM notice WHERE due_at IS NULL',
-      `/* moves */ SELECT actor_id AS "actorId" FROM arrival WHERE state = 'announced'`,
-      '/* moves */ DELETE FROM departure WHERE ends_at',
+      '/* moves */ SELECT actor_id AS "actorId", token_hash AS "tokenHash" FROM arrival WHERE state',
       "/* moves */ DELETE FROM departure WHERE state <> 'moved'",
       "/* moves */ DELETE FROM arrival WHERE state = 'here'",
       '/* delivery */ SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", MAX',
