@@ -407,11 +407,11 @@ export async function retryPeer(
   await hurryArrivalJob(tx, actorId, now)
 }
 
-/** Tries the failed peers again. Returns their number. */
-export function retryFailedPeers(tx: Transaction, actorId: string, now: number): Promise<number> {
+/** Makes the failed peers, and those that wait for a later attempt, due now. Returns their number. */
+export function retryPeers(tx: Transaction, actorId: string, now: number): Promise<number> {
   return tx.run(
     `UPDATE arrival_peer SET state = 'waiting', attempts = 0, reason = '', due_at = $2, updated_at = $2
-     WHERE actor_id = $1 AND state = 'failed'`,
+     WHERE actor_id = $1 AND (state = 'failed' OR (state = 'waiting' AND due_at > $2))`,
     actorId,
     now,
   )

@@ -19,7 +19,7 @@ import {
   findClaimed,
   hurryArrivalJob,
   type PeerState,
-  retryFailedPeers,
+  retryPeers,
 } from './arrival-store.ts'
 
 export interface ArrivalClaimsDeps {
@@ -110,7 +110,7 @@ export class ArrivalClaims {
   async retry(actorId: string): Promise<number> {
     const { store, now, live, wake } = this.#deps
     const again = await store.writeActor(actorId, async (tx, locked) => {
-      const peers = await retryFailedPeers(tx, actorId, now())
+      const peers = await retryPeers(tx, actorId, now())
       if (peers > 0) await hurryArrivalJob(tx, actorId, now())
       await live.record(tx, locked, 'move', [actorId])
       return peers

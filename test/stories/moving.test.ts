@@ -206,6 +206,29 @@ forEachService((start) => {
       assert.equal(await addressAt(world.peers, bob.id, alice.id), `${newUrl}/${alice.id}`)
     })
 
+    it('is told at once when the owner retries, also while it waits for a later attempt (R-MOVE-03)', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob } = await subscribed(world)
+      holdStatements(world)
+      await world.move(alice)
+      await world.arrived(alice)
+      const { store } = await world.home.app.running()
+      const dueIn = (ms: number): Promise<number> =>
+        store.write((tx) =>
+          tx.run(
+            `UPDATE arrival_peer SET due_at = due_at + $2 WHERE actor_id = $1 AND attempts > 0 AND state = 'waiting'`,
+            alice.id,
+            ms,
+          ),
+        )
+      await until(async () => (await dueIn(3_600_000)) === 1)
+      world.network.fate = () => 'arrives'
+      const { arrivalClaims } = (await world.home.app.running()).parts
+      assert.equal(await arrivalClaims.retry(alice.id), 1)
+      await world.informed(alice)
+      assert.equal(await addressAt(world.peers, bob.id, alice.id), `${newUrl}/${alice.id}`)
+    })
+
     it('is renewed by a request from the new address, which the notices confirm (R-MOVE-03)', async () => {
       const world = await movingWorld(start)
       const { alice, bob, secret: old } = await subscribed(world)
