@@ -7,7 +7,8 @@ import type { Caller } from '../caller.ts'
 import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import type { FileBytes } from '../file/file-bytes.ts'
-import { abandonObject, insertObject, keepObject, type ObjectKey, releaseObject } from '../file/file-store.ts'
+import { abandon } from '../file/abandon-object.ts'
+import { insertObject, keepObject, releaseObject } from '../file/file-store.ts'
 import { leased } from '../file/object-lease.ts'
 import type { Files } from '../file/files.ts'
 import { objectLeaseMs } from '../file/unused-objects.ts'
@@ -115,7 +116,7 @@ export class ArchiveImports {
       this.#deps.wake(actor.id)
       return state
     } catch (error) {
-      await this.#abandon(key)
+      await abandon(this.#deps, key, 'a refused archive')
       throw error
     } finally {
       release()
@@ -233,16 +234,6 @@ export class ArchiveImports {
       await live.record(tx, locked, 'import', [state.id])
     })
     wakeUnused(actorId)
-  }
-
-  async #abandon(key: ObjectKey): Promise<void> {
-    const { store, now, log, wakeUnused } = this.#deps
-    try {
-      await store.write((tx) => abandonObject(tx, key, now()))
-      wakeUnused(key.actorId)
-    } catch (error) {
-      log.warn({ error, actorId: key.actorId }, 'Cannot delete a refused archive now; it is deleted later')
-    }
   }
 }
 

@@ -19,10 +19,10 @@ import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Timers } from '../timers.ts'
+import { abandon } from './abandon-object.ts'
 import type { ByteRange, FileBytes, OpenObject } from './file-bytes.ts'
 import { checkFileName } from './file-name.ts'
 import {
-  abandonObject,
   deleteFile,
   type FileFacts,
   findFile,
@@ -30,7 +30,6 @@ import {
   findUsage,
   insertObject,
   keepObject,
-  type ObjectKey,
   putFile,
   putUsage,
   releaseObject,
@@ -133,7 +132,7 @@ export class Files {
         origin,
       )
     } catch (error) {
-      await this.#abandon(written)
+      await abandon({ ...this.#deps, wakeUnused: this.#deps.wake }, written, 'the bytes of a failed upload')
       throw error
     } finally {
       release()
@@ -307,20 +306,6 @@ export class Files {
 
   async #require({ actorId, caller }: FileAccess, right: Right, target: string): Promise<void> {
     await this.#deps.permission.require(actorId, caller, { category: 'files', right, target })
-  }
-
-  /** Leaves the bytes of a failed upload to the deletion. Without the row, the end of the lease does so. */
-  async #abandon(key: ObjectKey): Promise<void> {
-    const { store, now, log, wake } = this.#deps
-    try {
-      await store.write((tx) => abandonObject(tx, key, now()))
-      wake(key.actorId)
-    } catch (error) {
-      log.warn(
-        { error, actorId: key.actorId },
-        'Cannot delete the bytes of a failed upload now; they are deleted later',
-      )
-    }
   }
 }
 

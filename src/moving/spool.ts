@@ -10,7 +10,8 @@ import { limited } from '../archive/limited.ts'
 import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import type { FileBytes } from '../file/file-bytes.ts'
-import { abandonObject, insertObject, keepObject, type ObjectKey, releaseObject } from '../file/file-store.ts'
+import { abandon } from '../file/abandon-object.ts'
+import { insertObject, keepObject, type ObjectKey, releaseObject } from '../file/file-store.ts'
 import { leased } from '../file/object-lease.ts'
 import { objectLeaseMs } from '../file/unused-objects.ts'
 import type { Log } from '../observe/log.ts'
@@ -62,7 +63,7 @@ export class Spool {
           throw new ServiceError('conflict', `${cannotTake} its move was announced again, or has ended`)
       })
     } catch (error) {
-      await this.#abandon(key)
+      await abandon(this.#deps, key, 'a refused archive')
       throw error
     } finally {
       release()
@@ -102,16 +103,6 @@ export class Spool {
         if (count > most) throw new ServiceError('payload_too_large', `${cannotTake} it has ${count} ${text}`)
     } finally {
       await records.close()
-    }
-  }
-
-  async #abandon(key: ObjectKey): Promise<void> {
-    const { store, now, log, wakeUnused } = this.#deps
-    try {
-      await store.write((tx) => abandonObject(tx, key, now()))
-      wakeUnused(key.actorId)
-    } catch (error) {
-      log.warn({ error, actorId: key.actorId }, 'Cannot delete a refused archive now; it is deleted later')
     }
   }
 }
