@@ -206,7 +206,7 @@ forEachService((start) => {
       assert.equal(await addressAt(world.peers, bob.id, alice.id), `${newUrl}/${alice.id}`)
     })
 
-    it('is told at once when the owner retries, also while it waits for a later attempt (R-MOVE-03)', async () => {
+    it('gets its statement at once when the owner retries, also while it waits for a later attempt (R-MOVE-03)', async () => {
       const world = await movingWorld(start)
       const { alice, bob } = await subscribed(world)
       holdStatements(world)
