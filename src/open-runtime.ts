@@ -6,8 +6,8 @@ import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { startIncarnation } from './incarnation/incarnation.ts'
 import { Live } from './live/live.ts'
-import { createLog } from './observe/log.ts'
-import { createMetrics } from './observe/metrics.ts'
+import { createLog, type Log } from './observe/log.ts'
+import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { readableStandardError } from './observe/readable-log.ts'
 import { Tracing } from './observe/tracing.ts'
 import { openReadReplicas, openStore, openStoreInMemory, type StoreOptions } from './open-store.ts'
@@ -24,23 +24,12 @@ import { systemTimers } from './timers.ts'
 
 /** @throws ConfigError, StoreStartError: one sentence for the operator. */
 export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: Runtime; keyCheck: KeyCheck }> {
-  const { config, identity, registry, baseUrl, onQuery } = options
+  const { config, identity, registry, baseUrl } = options
   const log =
     options.log ?? createLog(config.logLevel, config.logFormat === 'text' ? readableStandardError() : undefined)
   const metrics = createMetrics(release)
   const keyRing = await keyRingOf(config)
-  const database: Omit<StoreOptions, 'url'> = {
-    synchronous: config.synchronous,
-    schema: config.databaseSchema,
-    workers: config.workers,
-    lockTimeoutMs: config.storeTimeoutSeconds * 1000,
-    now: options.now,
-    log: (level, message, cause) => log[level]({ error: cause }, message),
-    onQuery: (sql) => {
-      metrics.statementRun()
-      onQuery?.(sql)
-    },
-  }
+  const database = databaseOptions(options, log, metrics)
   const opened = await (options.inMemory === true
     ? openStoreInMemory(database)
     : openStore({ ...database, url: config.database }))
@@ -83,6 +72,25 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     handles: new ActorHandles(),
   }
   return { runtime, keyCheck }
+}
+
+function databaseOptions(
+  { config, now, onQuery }: RuntimeOptions,
+  log: Log,
+  metrics: Metrics,
+): Omit<StoreOptions, 'url'> {
+  return {
+    synchronous: config.synchronous,
+    schema: config.databaseSchema,
+    workers: config.workers,
+    lockTimeoutMs: config.storeTimeoutSeconds * 1000,
+    now,
+    log: (level, message, cause) => log[level]({ error: cause }, message),
+    onQuery: (sql) => {
+      metrics.statementRun()
+      onQuery?.(sql)
+    },
+  }
 }
 
 /** @throws ConfigError */

@@ -19,7 +19,7 @@ import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
 import { deleteExpiredApprovals } from './operation/approval-store.ts'
 import { createHistory } from './history/create.ts'
-import { createFiles } from './file/create.ts'
+import { createFiles, type FileNeeds } from './file/create.ts'
 import { openFileBytes } from './file/open-bytes.ts'
 import { fileEvent } from './job/change-event.ts'
 import { createScheduledBackups } from './backup/scheduled-backups.ts'
@@ -78,7 +78,6 @@ export interface RoomOptions {
 export type Rooms = ReturnType<typeof createRooms>
 
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue, languages: Languages) {
-  runtime.quotas.declare(allQuotas, [systemActorId])
   const ground = createActorRooms(runtime, options, catalogue)
   const { limits, auditLog, tokenRoom, outbox, relationships, permission, property, declared } = ground
   const { actors } = ground.actorRoom
@@ -154,7 +153,8 @@ function purgeWithTokens({ purge, actors, once, clients, deletedOwners }: Rooms)
 
 /** Creates the rooms for actors, properties and permissions, and the rooms that they need. */
 function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
-  const { config, registry } = runtime
+  const { config, registry, quotas } = runtime
+  quotas.declare(allQuotas, [systemActorId])
   const delivery = new DeliveryPort()
   const limits = createRateLimits(runtime)
   const auditLog = createAuditLog(runtime, { nameEntries: withCallerNames })
@@ -179,17 +179,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     deleteRemoved: property.removedLists.wake,
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
-  const fileRoom = createFiles(runtime, {
-    permission,
-    bytes: options.fileBytes ?? openFileBytes(config, options.inMemory === true),
-    actorsDeleting: actorRoom.actorsDeleting,
-  })
-  fileRoom.files.changed.on((tx, actor, { name, file }) => job.events.record(tx, actor, [fileEvent(name, file)]))
-  const backups = createScheduledBackups(runtime, {
-    bytes: fileRoom.fileBytes,
-    shutdownMs: config.shutdownSeconds * 1000,
-  })
-  if (backups !== null) job.jobs.add(backups)
+  const fileRoom = createFileRoom(runtime, options, { permission, job, actorsDeleting: actorRoom.actorsDeleting })
   const declared = new Declared(registry, config.mcp ? catalogue : null)
   return {
     delivery,
@@ -215,6 +205,26 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     webhooks,
     fileRoom,
   }
+}
+
+/** Creates the room for files, which tells the jobs of changed files, and the scheduled backups of the bytes. */
+function createFileRoom(
+  runtime: Runtime,
+  options: RoomOptions,
+  { job, ...needs }: Omit<FileNeeds, 'bytes'> & { readonly job: ReturnType<typeof createJobs> },
+) {
+  const { config } = runtime
+  const room = createFiles(runtime, {
+    ...needs,
+    bytes: options.fileBytes ?? openFileBytes(config, options.inMemory === true),
+  })
+  room.files.changed.on((tx, actor, { name, file }) => job.events.record(tx, actor, [fileEvent(name, file)]))
+  const backups = createScheduledBackups(runtime, {
+    bytes: room.fileBytes,
+    shutdownMs: config.shutdownSeconds * 1000,
+  })
+  if (backups !== null) job.jobs.add(backups)
+  return room
 }
 
 /** Creates the rooms for relationships, operations, and both sides of subscriptions. */

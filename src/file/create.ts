@@ -7,7 +7,7 @@ import { releaseObjectsOf } from './file-store.ts'
 import { Files } from './files.ts'
 import { UnusedObjects } from './unused-objects.ts'
 
-interface FileNeeds {
+export interface FileNeeds {
   readonly permission: Permission
   readonly bytes: FileBytes
   readonly actorsDeleting: DomainEvent<[tx: Transaction, actorIds: readonly string[]]>

@@ -301,13 +301,7 @@ export class DeliveryBatches {
     this.#report(queue, diff.sequence, verdict)
     return {
       covers,
-      attempt: {
-        sequence: diff.sequence,
-        outcome: verdict.kind === 'delivered' ? 'delivered' : verdict.kind === 'retry' ? 'waiting' : 'failed',
-        reason: 'reason' in verdict ? verdict.reason : '',
-        sentAt,
-        answeredAt: outcome.kind === 'answered' ? endedAt : null,
-      },
+      attempt: attemptOf(diff.sequence, verdict, { sentAt, answeredAt: outcome.kind === 'answered' ? endedAt : null }),
       before,
       isWhole: diff.kind !== 'diff',
       isLoop: outcome.kind === 'answered' && outcome.status === 409,
@@ -418,6 +412,11 @@ export class DeliveryBatches {
     })
     return { ...nothing, hasMore }
   }
+}
+
+function attemptOf(sequence: number, verdict: DeliveryVerdict, times: Pick<Attempt, 'sentAt' | 'answeredAt'>): Attempt {
+  const outcome = verdict.kind === 'delivered' ? 'delivered' : verdict.kind === 'retry' ? 'waiting' : 'failed'
+  return { sequence, outcome, reason: 'reason' in verdict ? verdict.reason : '', ...times }
 }
 
 /** The part of a diff that the peer may read. Null: none. */
