@@ -218,7 +218,8 @@ async function loadTable(
     await store.write(async (tx) => {
       await insertLines(tx, part, lines)
       // Triggers count the rows of the actors, which come after them.
-      if (part.table === 'actor') await tx.run('UPDATE actor SET used_bytes = 0, used_names = 0, used_items = 0')
+      if (part.table === 'actor')
+        await tx.run('/* restore */ UPDATE actor SET used_bytes = 0, used_names = 0, used_items = 0')
       await putProgress(tx, { backup, table: part.table, rows })
     })
   }

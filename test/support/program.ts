@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { sourceArguments } from './joined-files.ts'
 
 const root = dirname(dirname(import.meta.dirname))
@@ -20,6 +21,8 @@ export interface RunOptions {
   /** Arguments for Node.js, before the program. */
   readonly nodeArgs?: readonly string[]
   readonly node?: string
+  /** The standard input. Default: none. */
+  readonly input?: Readable
 }
 
 export class Program {
@@ -93,12 +96,17 @@ export class Workplace {
 
   /** Starts another program in this folder. */
   startFile(file: string, args: readonly string[] = [], options: RunOptions = {}): Program {
-    const { env = {}, nodeArgs = sourceArguments(), node = process.execPath } = options
+    const { env = {}, nodeArgs = sourceArguments(), node = process.execPath, input } = options
     const child = spawn(node, [...nodeArgs, file, ...args], {
       cwd: this.folder,
       env: { ...environmentWithoutSettings(), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     })
+    if (input !== undefined && child.stdin !== null) {
+      // The program may end before it has read everything.
+      child.stdin.on('error', () => {})
+      input.pipe(child.stdin)
+    }
     const program = new Program(child)
     this.#started.push(program)
     return program
