@@ -10,6 +10,7 @@ import {
   archivedValue,
   archivedVersion,
 } from './archived-content.ts'
+import { recordKinds } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, recordText, unfit } from './record-rows.ts'
 
 /** The size of a complete archive. */
@@ -18,6 +19,10 @@ export interface ArchiveTotals {
   readonly files: number
   readonly fileBytes: number
   readonly largestFile: number
+  /** Rows by table. */
+  readonly rows: ReadonlyMap<string, number>
+  /** UTF-8 bytes of the names and values that the quota of bytes counts, or fewer. */
+  readonly bytes: number
 }
 
 /**
@@ -28,7 +33,8 @@ export interface ArchiveTotals {
 export async function checkArchive(records: RecordReader): Promise<ArchiveTotals> {
   headerOf(await records.next())
   let file: CheckedFile | null = null
-  let [files, fileBytes, largestFile] = [0, 0, 0]
+  let [files, fileBytes, largestFile, bytes] = [0, 0, 0, 0]
+  const rows = new Map<string, number>()
   for (let record = await records.next(); record !== undefined; record = await records.next()) {
     const { kind, members } = record
     if (kind === 'bytes') {
@@ -41,9 +47,12 @@ export async function checkArchive(records: RecordReader): Promise<ArchiveTotals
     }
     file = kind === 'file' ? new CheckedFile(members) : null
     if (kind === 'end') {
-      return { records: requireComplete(members, records.count), files, fileBytes, largestFile }
+      return { records: requireComplete(members, records.count), files, fileBytes, largestFile, rows, bytes }
     }
     checks.get(kind)?.(members)
+    const table = tables.get(kind)
+    if (table !== undefined) rows.set(table, (rows.get(table) ?? 0) + 1)
+    for (const name of sized.get(kind) ?? []) bytes += Buffer.byteLength(members.get(name) ?? '')
   }
   throw unusableArchive('its end is missing, so it is not complete')
 }
@@ -65,6 +74,21 @@ const checks: ReadonlyMap<string, (members: ArchiveMembers) => void> = new Map([
   ],
   ['list', listOf],
   ['item', itemOf],
+])
+
+/** The tables of the records that an import reads. */
+const tables: ReadonlyMap<string, string> = new Map([
+  ['property', 'property'],
+  ['list', 'property'],
+  ['item', 'list_item'],
+  ...recordKinds.filter(({ kind }) => kind !== 'app').map(({ kind, table }) => [kind, table] as const),
+])
+
+/** The members whose bytes count. */
+const sized: ReadonlyMap<string, readonly string[]> = new Map([
+  ['property', ['value']],
+  ['item', ['value']],
+  ['attribute', ['data']],
 ])
 
 class CheckedFile {

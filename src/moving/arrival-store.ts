@@ -209,12 +209,20 @@ export async function endClaim(tx: Transaction, actorId: string): Promise<boolea
   return ended > 0
 }
 
-/** At most `most` arrivals that were announced before a time and are not here. It asks every server. */
-export function waitingArrivals(before: number, most: number): [sql: string, ...params: number[]] {
+/** At most `most` arrivals that were announced before a time and are not here, after the given one. It asks every server. */
+export function waitingArrivals(
+  before: number,
+  after: Pick<Arrival, 'createdAt' | 'actorId' | 'tokenHash'>,
+  most: number,
+): [sql: string, ...params: (number | string)[]] {
   return [
-    `/* moves */ SELECT actor_id AS "actorId", token_hash AS "tokenHash" FROM arrival
-     WHERE state <> 'here' AND created_at < $1 ORDER BY created_at LIMIT $2`,
+    `/* moves */ SELECT actor_id AS "actorId", token_hash AS "tokenHash", created_at AS "createdAt" FROM arrival
+     WHERE state <> 'here' AND created_at < $1 AND (created_at, actor_id, token_hash) > ($2, $3, $4)
+     ORDER BY created_at, actor_id, token_hash LIMIT $5`,
     before,
+    after.createdAt,
+    after.actorId,
+    after.tokenHash,
     most,
   ]
 }

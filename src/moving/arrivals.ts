@@ -10,6 +10,7 @@ import type { Config } from '../config/options.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
+import { ConcurrencyLimit } from '../rate-limit/concurrency-limit.ts'
 import { hashSecret, type SecretHash } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { arrivalKey, bindingOf, departureSecrets } from '../secret/sealed-columns.ts'
@@ -65,8 +66,20 @@ const askAfterMs = 600_000
 const mostAsked = 100
 /** Archives that wait for a notice. The old service sends one again that had to make room. */
 const mostStored = 16
+/** Archives that one sender may send at the same time. Until an archive is complete, it does not count as stored. */
+const mostOfSender = 8
 /** Addresses that are remembered as earlier homes. */
 const mostOrigins = 10
+
+type Waiting = Pick<Arrival, 'actorId' | 'createdAt' | 'tokenHash'>
+
+/** Before all announcements. */
+const first: Waiting = { createdAt: 0, actorId: '', tokenHash: '' as SecretHash }
+
+function byAge(a: Waiting, b: Waiting): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt
+  return `${a.actorId} ${a.tokenHash}` < `${b.actorId} ${b.tokenHash}` ? -1 : 1
+}
 
 /** The state of a move at the old address. */
 type Answer =
@@ -76,6 +89,10 @@ type Answer =
 
 export class Arrivals {
   readonly #deps: ArrivalsDeps
+  readonly #ofMove = new ConcurrencyLimit(1, 'This move', 'archives')
+  readonly #ofSender = new ConcurrencyLimit(mostOfSender, 'This sender', 'archives')
+  /** The announcement that was asked last. */
+  #asked: Waiting = first
 
   constructor(deps: ArrivalsDeps) {
     this.#deps = deps
@@ -135,14 +152,34 @@ export class Arrivals {
   /**
    * Takes the archive. It becomes the actor when the old address has published its notice.
    *
-   * @throws ServiceError `not_found` when the move was not announced, `unauthorized` without a token, `arrival_refused`, and the
-   *   errors of `Spool.take`.
+   * @param source Address of the sender. Null: unknown.
+   * @throws ServiceError `not_found` when the move was not announced, `unauthorized` without a token, `arrival_refused`,
+   *   `too_many_requests` while the archive, or too many of the sender, arrive, and the errors of `Spool.take`.
    */
-  async take(actorId: string, token: string | null, content: AsyncIterable<Uint8Array>): Promise<void> {
-    const { spool, landings } = this.#deps
+  async take(
+    actorId: string,
+    { token, source }: { readonly token: string | null; readonly source: string | null },
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
     const arrival = await this.#require(actorId, token)
     if (arrival.state === 'refused') throw refusal(arrival)
     if (arrival.state === 'here' || arrival.object !== '') return
+    const endMove = this.#ofMove.begin(arrival.tokenHash)
+    try {
+      const endSender = this.#ofSender.begin(source ?? '')
+      try {
+        await this.#store(arrival, content)
+      } finally {
+        endSender()
+      }
+    } finally {
+      endMove()
+    }
+  }
+
+  async #store(arrival: Arrival, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const { spool, landings } = this.#deps
+    const { actorId } = arrival
     await spool.take(actorId, content, async (tx, object) => {
       if (!(await storeArchive(tx, arrival, object))) return false
       if (arrival.state === 'moved') await landings.begin(tx, actorId)
@@ -186,9 +223,10 @@ export class Arrivals {
   /** Asks the addresses of announcements that wait for long, and forgets those that lead nowhere. */
   async settleWaiting(): Promise<void> {
     const { store, now, landings } = this.#deps
-    const waiting = await store.sweep<Pick<Arrival, 'actorId' | 'tokenHash'>>(
-      ...waitingArrivals(now() - askAfterMs, mostAsked),
-    )
+    // Announcements whose addresses do not answer stay for a month, and must not keep later ones from their turn.
+    const found = await store.sweep<Waiting>(...waitingArrivals(now() - askAfterMs, this.#asked, mostAsked))
+    const waiting = found.toSorted(byAge).slice(0, mostAsked)
+    this.#asked = waiting[mostAsked - 1] ?? first
     for (const { actorId, tokenHash } of waiting) {
       const arrival = await store.read((q) => findAnnounced(q, actorId, tokenHash))
       if (arrival === null) continue

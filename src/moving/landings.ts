@@ -1,7 +1,7 @@
 /** Proven arrivals become actors: their archives are unpacked, one after the other for an id, by any process. */
 import { insertActor, lockResident, setResidence } from '../actor/actor-store.ts'
 import { deleteArriving, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
-import { ServiceError } from '../errors.ts'
+import { isTemporary, ServiceError } from '../errors.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import { ended, later, removed } from '../job/single-run.ts'
 import type { Lane, RunResult } from '../job/worker.ts'
@@ -54,6 +54,8 @@ const shortestPauseMs = 10_000
 const longestPauseMs = 3_600_000
 const pollMs = 300_000
 const mostRunning = 4
+/** Attempts to unpack an archive. The old service has the actor until then, and an id that waits for one archive is blocked for others. */
+const mostAttempts = 10
 /** How long a request waits for the archive to be unpacked. */
 const longestWaitMs = 5000
 
@@ -147,7 +149,7 @@ export class Landings {
     const { actorId } = job
     const here = await store.read((q) => findArrival(q, actorId))
     if (here === null) {
-      if (!(await this.#land(actorId))) return removed
+      if (!(await this.#land(job))) return removed
       return later(job, { dueAt: now(), attempts: 0 })
     }
     // The row stays for a later retry of the owner.
@@ -157,7 +159,7 @@ export class Landings {
   }
 
   /** Unpacks the archive. False: no arrival is left that may become the actor. */
-  async #land(actorId: string): Promise<boolean> {
+  async #land({ actorId, attempts }: ClaimedJob): Promise<boolean> {
     const { store, spool, keyRing } = this.#deps
     const arrival = await store.read((q) => findFirstMoved(q, actorId))
     if (arrival === null) {
@@ -182,9 +184,10 @@ export class Landings {
       )
       return true
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.status >= 500) throw error
+      const reason = refusalIn(error, attempts + 1 >= mostAttempts)
+      if (reason === null) throw error
       await this.#clear(actorId, async (tx) => {
-        await this.#refuse(tx, arrival, error.message)
+        await this.#refuse(tx, arrival, reason)
         await this.begin(tx, actorId)
       })
       return false
@@ -231,4 +234,12 @@ export class Landings {
     for (const arrival of await findMoved(tx, actorId))
       await this.#refuse(tx, arrival, 'an actor with this id is here already')
   }
+}
+
+/** Why an archive that could not be unpacked never becomes the actor. Null: a later attempt may succeed. */
+function refusalIn(error: unknown, isLast: boolean): string | null {
+  const isOfArchive = error instanceof ServiceError && (error.status < 500 || error.code === 'quota_exceeded')
+  if (isOfArchive) return error.message
+  if (!isLast || isTemporary(error)) return null
+  return 'its archive cannot be unpacked here'
 }

@@ -15,6 +15,7 @@ import { insertObject, keepObject, type ObjectKey, releaseObject } from '../file
 import { leased } from '../file/object-lease.ts'
 import { objectLeaseMs } from '../file/unused-objects.ts'
 import type { Log } from '../observe/log.ts'
+import type { Quotas } from '../quota/quota.ts'
 import { randomId } from '../secret/random.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Timers } from '../timers.ts'
@@ -26,6 +27,7 @@ export interface SpoolDeps {
   readonly now: () => number
   readonly log: Log
   readonly config: Pick<Config, 'maxImportBytes' | 'maxFileBytes' | 'maxActorFileBytes' | 'maxFiles'>
+  readonly quotas: Pick<Quotas, 'declared' | 'limitOf'>
   /** Deletes the bytes of archives that are not needed any longer. */
   readonly wakeUnused: (actorId: string) => void
 }
@@ -92,7 +94,7 @@ export class Spool {
       const first = await records.peek()
       if (headerOf(first).id !== actorId)
         throw new ServiceError('invalid_value', `${cannotTake} this is the archive of another actor`)
-      const { files, fileBytes, largestFile } = await checkArchive(records)
+      const { files, fileBytes, largestFile, rows, bytes } = await checkArchive(records)
       const { maxFiles, maxActorFileBytes, maxFileBytes } = this.#deps.config
       const limits = [
         [files, maxFiles, `files; at most ${maxFiles} are allowed`],
@@ -101,8 +103,26 @@ export class Spool {
       ] as const
       for (const [count, most, text] of limits)
         if (count > most) throw new ServiceError('payload_too_large', `${cannotTake} it has ${count} ${text}`)
+      this.#requireRoom(rows, bytes)
     } finally {
       await records.close()
+    }
+  }
+  /**
+   * The old service still has the actor, so it stays there. After the notice, only the exact counts could refuse it.
+   *
+   * @throws ServiceError `payload_too_large` for an archive with more than an actor may store here.
+   */
+  #requireRoom(rows: ReadonlyMap<string, number>, bytes: number): void {
+    const { quotas } = this.#deps
+    for (const quota of quotas.declared) {
+      const used = quota.isSize === true ? bytes : quota.tables.reduce((sum, table) => sum + (rows.get(table) ?? 0), 0)
+      const limit = quotas.limitOf(quota)
+      if (quota.tables.length > 0 && used > limit)
+        throw new ServiceError(
+          'payload_too_large',
+          `${cannotTake} it has ${used} ${quota.unit}; at most ${limit} are allowed. ${quota.counts}`,
+        )
     }
   }
 }

@@ -124,6 +124,7 @@ export const unplacedStatements: readonly Exceptions[] = [
       'DELETE FROM recent_change WHERE at',
       '/* delivery */ DELETE FROM notice WHERE due_at IS NULL',
       '/* moves */ SELECT actor_id AS "actorId", token_hash AS "tokenHash" FROM arrival WHERE state',
+      '/* moves */ SELECT actor_id AS "actorId", token_hash AS "tokenHash", created_at AS "createdAt" FROM arrival WHERE state',
       "/* moves */ DELETE FROM departure WHERE state <> 'moved'",
       "/* moves */ DELETE FROM arrival WHERE state = 'here'",
       '/* delivery */ SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", MAX',

@@ -119,9 +119,9 @@ function arrivalRoutes({ arrivals }: MoveRouteDeps): readonly Route[] {
       takesForeignPosts: true,
       summary: 'The other service sends the archive of the actor',
       request: archive,
-      responses: { 200: 'The archive is complete', ...errorResponses(400, 401, 403, 404, 409, 413, 503, 507) },
-      handler: async ({ params, request }) => {
-        await arrivals.take(params.actor, tokenOf(request), request.stream())
+      responses: { 200: 'The archive is complete', ...errorResponses(400, 401, 403, 404, 409, 413, 429, 503, 507) },
+      handler: async ({ params, request, source }) => {
+        await arrivals.take(params.actor, { token: tokenOf(request), source: source() }, request.stream())
         return json(200, {})
       },
     }),
