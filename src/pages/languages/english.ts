@@ -907,6 +907,8 @@ const moving = ({ one, a }: EnglishNoun) => ({
   leaving: `Your ${one} is moving`,
   leavingText: (to: string, moment: Html) => html`To ${to}, started ${moment}.`,
   claimText: `With this link, you take over your ${one} at the other service. It works once. Keep it until you have signed in there.`,
+  claimHidden:
+    'The link to the other service is shown only shortly after a sign-in. If you don’t have it, stop the move, sign in again and begin again.',
   claimLink: 'Continue at the other service',
   stop: 'Stop move',
   ended: 'The move has already ended.',

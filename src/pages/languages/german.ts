@@ -907,6 +907,8 @@ const moving = (noun: Declined): Messages['moving'] => ({
   leaving: 'Der Umzug läuft',
   leavingText: (to, moment) => html`Nach ${to}, begonnen ${moment}.`,
   claimText: `Mit diesem Link übernehmen Sie ${noun.ein('Ihr', 'accusative')} beim anderen Dienst. Er gilt einmal. Bewahren Sie ihn auf, bis Sie dort angemeldet sind.`,
+  claimHidden:
+    'Der Link zum anderen Dienst wird nur kurz nach einer Anmeldung gezeigt. Wenn Sie ihn nicht haben, brechen Sie den Umzug ab, melden sich neu an und beginnen erneut.',
   claimLink: 'Weiter beim anderen Dienst',
   stop: 'Umzug abbrechen',
   ended: 'Der Umzug ist bereits beendet.',

@@ -40,7 +40,7 @@ export async function showMove(
   const language = deps.languages.of(request)
   const page = deps.pages.move({
     ...values,
-    leaving: leaving === null ? null : leavingOf(leaving, deps.now(), language),
+    leaving: leaving === null ? null : leavingOf(leaving, deps.now(), language, values.fresh_href === null),
     arrived: arrived === null ? null : arrivedOf(arrived, values.actor_www, deps.now(), language),
     typed_url: typedUrl,
     form_action: `${values.actor_www}/move`,
@@ -52,13 +52,14 @@ function leavingOf(
   { url, state, reason, begunAt, claimUrl }: ShownDeparture,
   now: number,
   { messages }: PageLanguage,
+  isFresh: boolean,
 ): ShownLeaving {
   return {
     state: state === 'failed' ? 'failed' : 'moving',
     to: visible(url),
     started: momentOf(begunAt, now, messages),
     reason: visible(reason),
-    claim_url: claimUrl,
+    claim_url: isFresh ? claimUrl : '',
   }
 }
 

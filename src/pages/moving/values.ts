@@ -9,7 +9,7 @@ export interface ShownLeaving {
   readonly started: Moment
   /** Why it failed; empty while it moves. */
   readonly reason: string
-  /** Where the owner takes the account at the other service. */
+  /** Where the owner takes the account at the other service. Empty for an old session: the link takes the account for good. */
   readonly claim_url: string
 }
 

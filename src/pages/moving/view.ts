@@ -43,9 +43,13 @@ function running(values: MoveValues, { to, started, claim_url }: ShownLeaving, m
   const { moving: words } = messages
   return html`<section class="card urgent" aria-labelledby="leaving"><h2 id="leaving">${words.leaving}</h2>
 <p role="status">${words.leavingText(to, momentView(started))}</p>
-<p>${words.claimText}</p>
+${
+  claim_url === ''
+    ? html`<p>${words.claimHidden}</p>`
+    : html`<p>${words.claimText}</p>
 <p class="copy"><code id="claim-url">${claim_url}</code>${copyButton('claim-url', words.claimLink, messages)}</p>
-<p><a class="button" href="${claim_url}" rel="noreferrer">${words.claimLink}</a></p>
+<p><a class="button" href="${claim_url}" rel="noreferrer">${words.claimLink}</a></p>`
+}
 <form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'stop' })}<button type="submit" class="quiet">${words.stop}</button></form></section>`
 }
 

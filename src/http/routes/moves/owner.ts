@@ -4,12 +4,13 @@ import { plainStringField } from '../../../json/fields.ts'
 import type { ArrivalClaims, ShownArrival } from '../../../moving/claims.ts'
 import type { Departures, ShownDeparture } from '../../../moving/departures.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
+import type { FreshSignInDeps } from '../../dispatch/fresh-sign-in.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 import { json, noContent } from '../../edge/response.ts'
 
-export interface OwnerMoveRouteDeps {
+export interface OwnerMoveRouteDeps extends FreshSignInDeps {
   readonly departures: Pick<Departures, 'begin' | 'find' | 'stop'>
   readonly arrivalClaims: Pick<ArrivalClaims, 'find' | 'retry'>
 }
@@ -23,13 +24,16 @@ const moveSchema = {
   properties: {
     leaving: {
       type: ['object', 'null'],
-      required: ['to', 'state', 'begun_at', 'claim_url'],
+      required: ['to', 'state', 'begun_at'],
       properties: {
         to: { type: 'string', description: 'The address at the other service' },
         state: { enum: ['moving', 'failed'] },
         reason: { type: 'string', description: 'Why it failed' },
         begun_at: time,
-        claim_url: { type: 'string', description: 'Where the owner takes the actor at the other service' },
+        claim_url: {
+          type: 'string',
+          description: 'Where the owner takes the actor at the other service. An old session does not read it',
+        },
       },
     },
     arrived: {
@@ -74,7 +78,7 @@ export function ownerMoveRoutes(deps: OwnerMoveRouteDeps): readonly Route[] {
       servesMoving: true,
       summary: 'The move of the actor: to another service, and from the one where it was before',
       responses: { 200: { text: 'The moves', schema: moveSchema }, ...actorErrors },
-      handler: async ({ actor }) => json(200, await shown(deps, actor.id)),
+      handler: async ({ actor, caller }) => json(200, await shown(deps, actor.id, deps.freshSignIn.isFresh(caller))),
     }),
     beginRoute(deps),
     defineRoute({
@@ -115,26 +119,31 @@ function beginRoute(deps: OwnerMoveRouteDeps): Route {
     handler: async (exchange) => {
       const { to } = await exchange.body()
       await deps.departures.begin(exchange.actor, to)
-      return json(202, await shown(deps, exchange.actor.id))
+      return json(202, await shown(deps, exchange.actor.id, true))
     },
   })
 }
 
-async function shown({ departures, arrivalClaims }: OwnerMoveRouteDeps, actorId: string): Promise<object> {
+/** @param isFresh Whether the owner signed in recently. The link takes the actor for good, so an old session must not read it. */
+async function shown(
+  { departures, arrivalClaims }: OwnerMoveRouteDeps,
+  actorId: string,
+  isFresh: boolean,
+): Promise<object> {
   const [leaving, arrived] = await Promise.all([departures.find(actorId), arrivalClaims.find(actorId)])
   return {
-    leaving: leaving === null ? null : leavingOf(leaving),
+    leaving: leaving === null ? null : leavingOf(leaving, isFresh),
     arrived: arrived === null ? null : arrivedOf(arrived),
   }
 }
 
-function leavingOf({ url, state, reason, begunAt, claimUrl }: ShownDeparture): object {
+function leavingOf({ url, state, reason, begunAt, claimUrl }: ShownDeparture, isFresh: boolean): object {
   return {
     to: url,
     state,
     ...(reason === '' ? {} : { reason }),
     begun_at: new Date(begunAt).toISOString(),
-    claim_url: claimUrl,
+    ...(isFresh ? { claim_url: claimUrl } : {}),
   }
 }
 
