@@ -202,6 +202,14 @@ export async function damageOfSqliteFile(path: string): Promise<string | null> {
   return (await import('./store/sqlite/copy-database.ts')).damageOf(path)
 }
 
+/** Returns the name of an object in the schema of an SQLite file that the migrations do not make. Null: none. */
+export async function strangeObjectOfSqliteFile(
+  path: string,
+  migrations: readonly Migration[],
+): Promise<string | null> {
+  return (await import('./store/sqlite/copy-database.ts')).strangeObjectOf(path, migrations)
+}
+
 /** Accepts `sqlite:data/troupe.db`, `sqlite:/srv/troupe.db` and `sqlite:///srv/troupe.db`. */
 export function sqlitePath(url: string): string {
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')

@@ -3,15 +3,16 @@
  * `backup.json` is unfinished, and the next attempt continues it.
  */
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { createReadStream, type Dirent } from 'node:fs'
+import { chmod, mkdir, opendir, readdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { pipeline } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { quoted, ServiceError } from '../errors.ts'
 import { isObjectKey } from '../file/file-bytes.ts'
 import { codeOf, usable, writeWholeFile } from '../file/disk.ts'
+import { isRecord } from '../json/is-record.ts'
 
 /** The version of the format. */
 export const backupFormat = 1
@@ -134,8 +135,9 @@ export class BackupFolder {
     if (found.bytes !== bytes || found.sha256 !== sha256) throw damaged(this.path, `${file} was changed or is damaged`)
   }
 
-  /** @throws ServiceError `invalid_value` for a folder without a complete backup of a known format. */
+  /** @throws ServiceError `invalid_value` for a folder without a complete backup of a known format, or with a link. */
   async facts(): Promise<BackupFacts> {
+    await this.#requirePlain(this.path)
     let text: string
     try {
       text = await readFile(this.pathOf(backupFactsFile), 'utf8')
@@ -161,6 +163,19 @@ export class BackupFolder {
     return linesOf(pipeline(createReadStream(this.pathOf(file)), createGunzip(), () => {}))
   }
 
+  /**
+   * A link would bring a file of this machine into the storage for files, where an actor of the backup reads it. Reading a pipe
+   * would not end.
+   */
+  async #requirePlain(folder: string): Promise<void> {
+    for await (const entry of await openedOrEmpty(folder)) {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) await this.#requirePlain(path)
+      else if (!entry.isFile())
+        throw damaged(this.path, `${quoted(path.slice(this.path.length + 1))} is neither a file nor a folder`)
+    }
+  }
+
   async #incarnation(): Promise<unknown> {
     try {
       const facts: unknown = JSON.parse(await readFile(this.pathOf(unfinishedFile), 'utf8'))
@@ -178,6 +193,15 @@ export class BackupFolder {
       if (codeOf(error) === 'ENOTDIR') throw refused(this.path, 'it is not a folder')
       throw error
     }
+  }
+}
+
+async function openedOrEmpty(folder: string): Promise<AsyncIterable<Dirent>> {
+  try {
+    return await opendir(folder)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return Readable.from([])
+    throw error
   }
 }
 
@@ -238,11 +262,23 @@ function readFacts(path: string, text: string): BackupFacts {
 
 function isFacts(facts: unknown): facts is BackupFacts {
   if (typeof facts !== 'object' || facts === null) return false
-  const { format, dialect, schema, database, tables, files } = facts as Partial<BackupFacts>
-  if (!Number.isInteger(format) || (dialect !== 'sqlite' && dialect !== 'postgres')) return false
-  if (!Array.isArray(schema) || !Array.isArray(tables) || !tables.every(isTable)) return false
-  if (!isPart(files?.list) || !Array.isArray(files.missing)) return false
+  const { dialect, database, tables, files } = facts as Partial<BackupFacts>
+  if (!hasOrigin(facts) || !isOfSchema(facts)) return false
+  if (!Array.isArray(tables) || !tables.every(isTable)) return false
+  if (!isPart(files?.list) || !Array.isArray(files.missing) || !Number.isInteger(files.count)) return false
   return dialect === 'sqlite' ? isPart(database) : tables.length > 0
+}
+
+function isOfSchema({ format, dialect, schema }: Partial<BackupFacts>): boolean {
+  if (!Number.isInteger(format) || Number(format) < 1) return false
+  if (dialect !== 'sqlite' && dialect !== 'postgres') return false
+  return Array.isArray(schema) && schema.every((one) => isRecord(one))
+}
+
+/** Whether the facts say which release copied which data, and when. */
+function hasOrigin({ release, incarnation, copied_at: copiedAt }: Partial<BackupFacts>): boolean {
+  const texts: readonly unknown[] = [release, incarnation, copiedAt]
+  return texts.every((text) => typeof text === 'string') && !Number.isNaN(Date.parse(copiedAt ?? ''))
 }
 
 function isPart(part: unknown): part is BackupPart {

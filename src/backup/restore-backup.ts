@@ -9,7 +9,14 @@ import { quoted, ServiceError } from '../errors.ts'
 import { syncFolders, usable, writeWholeFile } from '../file/disk.ts'
 import type { FileBytes } from '../file/file-bytes.ts'
 import { markCopy, restoreSetting } from '../incarnation/incarnation.ts'
-import { damageOfSqliteFile, openStore, sqlitePath, type StoreOptions, tablesOf } from '../open-store.ts'
+import {
+  damageOfSqliteFile,
+  openStore,
+  sqlitePath,
+  type StoreOptions,
+  strangeObjectOfSqliteFile,
+  tablesOf,
+} from '../open-store.ts'
 import { type Migration, migrationChecksum, readMigrations } from '../store/migrate.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import { type BackupFacts, BackupFolder, damaged, databaseFile, type BackupTable } from './backup-folder.ts'
@@ -70,6 +77,7 @@ export async function restoreBackup(
     throw new ServiceError('conflict', 'Cannot restore the backup: it has files, and TROUPE_FILES names no storage')
   if (dialect === 'sqlite') requireNoDatabase(sqlitePath(target.url))
   await verifyDatabase(folder, facts)
+  if (dialect === 'sqlite') await requireOwnSchema(folder, migrations)
   const restoreFiles = async (): Promise<number> =>
     restoreContents(folder, target.bytes, { missing: new Set(facts.files.missing), progress })
   const files = await (dialect === 'sqlite'
@@ -91,6 +99,16 @@ function migrationsOf(folder: BackupFolder, { schema, release }: BackupFacts): r
       throw damaged(folder.path, `release ${release} made it, with a schema that this release does not know`)
     return found
   })
+}
+
+/** A checksum does not say who wrote the file. A trigger in it would run with each change of the restored service. */
+async function requireOwnSchema(folder: BackupFolder, migrations: readonly Migration[]): Promise<void> {
+  const strange = await strangeObjectOfSqliteFile(folder.pathOf(databaseFile), migrations)
+  if (strange !== null)
+    throw damaged(
+      folder.path,
+      `${databaseFile} has ${quoted(strange)} in its schema, which this release does not make so`,
+    )
 }
 
 function requireNoDatabase(path: string): void {

@@ -1,9 +1,12 @@
 /** Backups and restores that are interrupted, damaged or aimed at something else, and files that change meanwhile. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { makeBackup } from '../../src/backup/make-backup.ts'
 import { restoreBackup, type RestoreTarget, verifyBackup } from '../../src/backup/restore-backup.ts'
@@ -36,6 +39,10 @@ const fails = (code: string, said: RegExp) => (error: unknown) => {
   assert.equal(error.code, code)
   assert.match(error.message, said)
   return true
+}
+
+function firstTriggerIn(database: DatabaseSync): string {
+  return String(database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'trigger'`).get()?.['name'])
 }
 
 /** Fails the call with this number, counted from 1, and all later ones. */
@@ -263,6 +270,93 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         }
         await assert.rejects(verifyBackup(await newFolder()), fails('invalid_value', /it has no backup\.json$/))
       })
+
+      it('refuses a folder with a link or a pipe, and brings no file of this machine in (DUR-24)', async (t) => {
+        const { service, deps } = await serviceWithFiles(t)
+        const actor = await service.createActor()
+        await put(actor, 'a', 'content')
+        const folder = join(await newFolder(), 'copy')
+        await makeBackup(deps, folder)
+        const outside = join(await newFolder(), 'keys')
+        await writeFile(outside, 'content')
+        const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+        const files = entries.filter((entry) => entry.isFile())
+        assert.ok(files.length >= 4)
+        const target = await targetFor(t)
+        for (const { name, parentPath } of files) {
+          const path = join(parentPath, name)
+          const content = await readFile(path)
+          for (const make of [() => symlink(outside, path), async () => execFileSync('mkfifo', [path])]) {
+            await rm(path)
+            await make()
+            for (const work of [() => restoreBackup(target, folder), () => verifyBackup(folder)])
+              await assert.rejects(work(), fails('invalid_value', /is neither a file nor a folder$/))
+          }
+          await rm(path)
+          await writeFile(path, content)
+        }
+        await refusesToServe(target)
+        const [inner] = entries.filter((entry) => entry.isDirectory() && entry.name.length === 2)
+        assert.ok(inner)
+        const moved = join(await newFolder(), 'moved')
+        await rename(join(inner.parentPath, inner.name), moved)
+        await symlink(moved, join(inner.parentPath, inner.name))
+        await assert.rejects(verifyBackup(folder), fails('invalid_value', /is neither a file nor a folder$/))
+        await rm(join(inner.parentPath, inner.name))
+        await rename(moved, join(inner.parentPath, inner.name))
+        assert.deepEqual((await verifyBackup(folder)).damagedFiles, [])
+      })
+
+      it('refuses facts of any shape (DUR-24)', async (t) => {
+        const { service, deps } = await serviceWithFiles(t)
+        await put(await service.createActor(), 'a', 'content')
+        const folder = join(await newFolder(), 'copy')
+        await makeBackup(deps, folder)
+        const path = join(folder, 'backup.json')
+        const right = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>
+        const target = await targetFor(t)
+        for (const name of ['format', 'release', 'dialect', 'schema', 'incarnation', 'copied_at', 'tables', 'files'])
+          for (const wrong of [null, -1, 'x', [null], [{}], {}]) {
+            // Every string is a release or an incarnation, and no table is missing in a file of SQLite.
+            if (wrong === 'x' && ['release', 'incarnation'].includes(name)) continue
+            await writeFile(path, JSON.stringify({ ...right, [name]: wrong }))
+            await assert.rejects(restoreBackup(target, folder), fails('invalid_value', /^Cannot use the backup/), name)
+          }
+        await refusesToServe(target)
+      })
+
+      if (dialect === 'sqlite')
+        it('refuses a database with a trigger or a view that no migration makes (DUR-24)', async (t) => {
+          const { service, deps } = await serviceWithFiles(t)
+          await put(await service.createActor(), 'a', 'content')
+          const folder = join(await newFolder(), 'copy')
+          await makeBackup(deps, folder)
+          const path = join(folder, 'database.db')
+          const intact = await readFile(path)
+          for (const strange of [
+            `CREATE TRIGGER spy AFTER INSERT ON property BEGIN DELETE FROM property WHERE name = 'x'; END`,
+            'CREATE VIEW spy AS SELECT * FROM property',
+            'CREATE INDEX spy ON property (value)',
+            'CREATE TABLE spy (a)',
+            'ALTER TABLE property ADD COLUMN spy TEXT',
+            'DROP TRIGGER',
+          ]) {
+            const database = new DatabaseSync(path)
+            if (strange.startsWith('DROP')) database.exec(`DROP TRIGGER ${firstTriggerIn(database)}`)
+            else database.exec(strange)
+            database.close()
+            const content = await readFile(path)
+            const factsPath = join(folder, 'backup.json')
+            const facts = JSON.parse(await readFile(factsPath, 'utf8')) as { database: object }
+            const sha256 = createHash('sha256').update(content).digest('hex')
+            const changed = { ...facts, database: { ...facts.database, bytes: content.length, sha256 } }
+            await writeFile(factsPath, JSON.stringify(changed))
+            const target = await targetFor(t)
+            await assert.rejects(restoreBackup(target, folder), fails('invalid_value', /in its schema/), strange)
+            await refusesToServe(target)
+            await writeFile(path, intact)
+          }
+        })
 
       it('refuses a database in use, and changes nothing there (DUR-18)', async (t) => {
         const { service, deps, database, files } = await serviceWithFiles(t)

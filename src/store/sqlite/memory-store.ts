@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseSync } from 'node:sqlite'
-import { migrate, type Migration } from '../migrate.ts'
+import { migrate, type Migration, type MigrationTarget } from '../migrate.ts'
 import type { LockedActor, Param, Queries, QueryObserver, Store, Transaction } from '../store.ts'
 import { Connection } from './connection.ts'
 import { isRefusedWrite, translate } from './failure.ts'
@@ -19,21 +19,26 @@ export interface MemoryStoreOptions {
   readonly onQuery?: QueryObserver | undefined
 }
 
+/** Migrates a database that no other connection uses. */
+export function onConnection(connection: Connection): MigrationTarget {
+  return {
+    dialect: 'sqlite',
+    exclusively: (step) =>
+      step({
+        script: async (text) => connection.database.exec(text),
+        all: async (sql, ...params) => connection.all(sql, params),
+        run: async (sql, ...params) => connection.run(sql, params),
+      }),
+  }
+}
+
 /** Opens an empty, migrated database. */
 export async function openMemoryStore({ migrations, now = Date.now, onQuery }: MemoryStoreOptions): Promise<Store> {
   const database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true })
   // PostgreSQL compares LIKE patterns case-sensitively too.
   database.exec('PRAGMA case_sensitive_like = ON; PRAGMA temp_store = MEMORY')
   const connection = new Connection(database, onQuery, () => {})
-  await migrate(migrations, {
-    dialect: 'sqlite',
-    exclusively: (step) =>
-      step({
-        script: async (text) => database.exec(text),
-        all: async (sql, ...params) => connection.all(sql, params),
-        run: async (sql, ...params) => connection.run(sql, params),
-      }),
-  })
+  await migrate(migrations, onConnection(connection))
   connection.control('PRAGMA query_only = ON')
   return new MemoryStore(connection, now)
 }
