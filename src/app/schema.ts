@@ -2,11 +2,13 @@
  * Schemas that an application declares: a Standard Schema that converts to JSON Schema (such as zod 4.2 or later), or
  * plain JSON Schema. Both become a `Schema`: a JSON Schema to publish and a check to run.
  */
-import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import type { Ajv2020, ErrorObject, FuncKeywordDefinition } from 'ajv/dist/2020.js'
 import { problemIn } from '../config/config-error.ts'
 import { ServiceError } from '../errors.ts'
+import { canonical } from '../json/canonical.ts'
 import type { Json } from '../json/json.ts'
 import { requireLinearPatterns, SlowPatternError } from './patterns/declared.ts'
+import { deepestFor } from './patterns/nesting.ts'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
@@ -109,7 +111,7 @@ export function dataSchema(declared: DeclaredSchema, explicit?: JsonSchema): Dat
   const requireLinear = (): Promise<void> =>
     requireLinearPatterns(isStandard(declared) ? declared : null, jsonSchema, fieldAt)
   if (isStandard(declared)) return { jsonSchema, load: requireLinear, check: (value) => fittingValue(declared, value) }
-  let validate: ValidateFunction | undefined
+  let validate: Validator | undefined
   return {
     jsonSchema,
     async load() {
@@ -118,9 +120,9 @@ export function dataSchema(declared: DeclaredSchema, explicit?: JsonSchema): Dat
     },
     check(value) {
       if (validate === undefined) throw new Error('Cannot check data: its schema is not loaded')
-      if (validate(value)) return value
-      const [error] = validate.errors ?? []
-      throw new UnfitError(error === undefined ? [] : fieldOf(error), error?.message ?? 'does not fit')
+      const problem = validate(value)
+      if (problem === null) return value
+      throw new UnfitError(problem.path, problem.message)
     },
   }
 }
@@ -150,8 +152,8 @@ function schemaFor(declared: DeclaredSchema, jsonSchema: JsonSchema | null): Sch
       requireLinear,
       check: (value) => checkStandard(declared, value),
     }
-  let validator: Promise<ValidateFunction> | undefined
-  const load = (): Promise<ValidateFunction> => (validator ??= compile(declared))
+  let validator: Promise<Validator> | undefined
+  const load = (): Promise<Validator> => (validator ??= compile(declared))
   return {
     jsonSchema,
     isTyped: false,
@@ -235,10 +237,10 @@ function invalidInput(path: readonly string[], message: string): ServiceError {
   return new ServiceError('invalid_input', `Cannot accept ${field}: ${message}`, { members: { field: path.join('.') } })
 }
 
-function checkJsonSchema(validate: ValidateFunction, value: unknown): unknown {
-  if (validate(value)) return value
-  const [error] = validate.errors ?? []
-  throw invalidInput(error === undefined ? [] : fieldOf(error), error?.message ?? 'does not fit')
+function checkJsonSchema(validate: Validator, value: unknown): unknown {
+  const problem = validate(value)
+  if (problem === null) return value
+  throw invalidInput(problem.path, problem.message)
 }
 
 function fieldOf(error: ErrorObject): string[] {
@@ -256,11 +258,46 @@ const validation = { strict: false, validateFormats: false, ownProperties: true 
 /** Validates schemas themselves. It compiles the schema of schemas once, which takes about 30 ms and 7 MiB. */
 let schemaCheck: Ajv2020 | undefined
 
+/** Returns why a value does not fit. Null: it fits. */
+type Validator = (value: unknown) => { readonly path: readonly string[]; readonly message: string } | null
+
 /** @throws Error when the schema is not a valid JSON Schema. */
-async function compile(schema: JsonSchema): Promise<ValidateFunction> {
+async function compile(schema: JsonSchema): Promise<Validator> {
   const { Ajv2020 } = await import('ajv/dist/2020.js')
   schemaCheck ??= new Ajv2020(validation)
   await schemaCheck.validateSchema(schema, true)
   // Each schema has its own instance, because two schemas may have the same `$id`.
-  return new Ajv2020({ ...validation, validateSchema: false }).compile(schema)
+  const ajv = new Ajv2020({ ...validation, validateSchema: false })
+  ajv.removeKeyword(uniqueItems.keyword).addKeyword(uniqueItems)
+  const validate = ajv.compile(schema)
+  const deepest = deepestFor(schema)
+  return (value) => {
+    if (deepest !== null && isDeeper(value, deepest))
+      return {
+        path: [],
+        message: `it is nested more than ${deepest} levels deep, which its schema cannot check in time`,
+      }
+    if (validate(value)) return null
+    const [error] = validate.errors ?? []
+    return { path: error === undefined ? [] : fieldOf(error), message: error?.message ?? 'does not fit' }
+  }
 }
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
+}
+
+/** Ajv compares each item with each other one, which takes 20 minutes for a body of 1.5 MB. This takes linear time. */
+const uniqueItems = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  validate: (isUnique: boolean, items: readonly unknown[]): boolean => {
+    if (!isUnique) return true
+    // JSON has no -0, so it equals 0 here.
+    const plain = JSON.parse(JSON.stringify(items)) as readonly unknown[]
+    return new Set(plain.map(canonical)).size === plain.length
+  },
+  error: { message: 'must NOT have duplicate items' },
+} satisfies FuncKeywordDefinition

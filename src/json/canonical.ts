@@ -5,7 +5,8 @@ export function digestOf(value: unknown): string {
   return createHash('sha256').update(canonical(value)).digest('base64url')
 }
 
-function canonical(value: unknown): string {
+/** One text for all equal values. */
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   // JSON.stringify writes -0 as 0 and infinity as null, so different values would have the same digest.
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
