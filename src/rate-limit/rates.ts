@@ -5,7 +5,7 @@ import type { Rate } from './gcra.ts'
 
 /**
  * The owner of a bucket: the sender, the target, the pair of both, all requests together (`total`), a browser that has proven
- * the target before, or an AI client, which each process counts separately.
+ * the target before, or a caller of an actor, such as an AI client, which each process counts separately.
  *
  * A limit for a target has one for the pair, at most half as large: no sender can use up what others have at the target. A
  * known browser has only its own limit, so it passes when many senders have used up the target.
@@ -68,6 +68,8 @@ export const defaultRates = {
   'client_token/total': { count: 6000, seconds: minute },
   // Messages of one AI client of one actor.
   'mcp/client': { count: 6000, seconds: minute },
+  // Requests with an Idempotency-Key of one caller of an actor, and the KiB of their responses, which are kept for a day.
+  'kept_response/client': { count: 100_000, seconds: 24 * hour },
 } as const satisfies Record<`${string}/${Per}`, Rate>
 
 export type LimitKey = keyof typeof defaultRates

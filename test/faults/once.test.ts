@@ -174,6 +174,40 @@ forEachService((start) => {
       assert.equal(runs, 4)
     })
 
+    it('keeps a bounded number of responses and bytes for each caller (QUO-11)', async () => {
+      let runs = 0
+      const now = Date.UTC(2031, 0, 1)
+      const service = await start({
+        now: () => now,
+        rateLimits: { '*': null, 'kept_response/client': { count: 12, seconds: 86_400 } },
+        declare: (app) =>
+          app.action('export', ({ input }) => {
+            runs += 1
+            return 'x'.repeat((input as { length: number }).length)
+          }),
+      })
+      const actor = await service.createActor()
+      const run = (key: string, length: number): Promise<Response> =>
+        actor.request('POST', '/actions/export', { length }, { 'idempotency-key': key })
+      // 1 + 9 of 12 are used.
+      assert.equal((await run('a', 9 * 1024)).status, 200)
+      assert.equal((await run('b', 4 * 1024)).status, 200)
+      const again = await run('b', 4 * 1024)
+      assert.deepEqual([again.status, ((await again.json()) as { error: string }).error], [410, 'answer_not_kept'])
+      const refused = await run('c', 1)
+      assert.equal(refused.status, 429)
+      assert.equal(refused.headers.get('retry-after'), '7200')
+      assert.equal(runs, 2)
+      // Requests without a key, other actors and other callers have their own.
+      assert.equal((await actor.request('POST', '/actions/export', { length: 1 })).status, 200)
+      const other = await service.createActor()
+      const elsewhere = await other.request('POST', '/actions/export', { length: 1 }, { 'idempotency-key': 'c' })
+      assert.equal(elsewhere.status, 200)
+      const { store } = await service.app.running()
+      const rows = await store.read((q) => q.all('SELECT key FROM idempotent_request WHERE actor_id = $1', actor.id))
+      assert.equal(rows.length, 2)
+    })
+
     it('returns Location to repetitions even when the response was too large to store (CON-05)', async () => {
       const actor = await withList()
       const item = { text: 'x'.repeat(300_000) }

@@ -9,12 +9,14 @@ import type { KeptAnswer, Once } from '../../operation/idempotency.ts'
 import { currentContext } from '../../observe/context.ts'
 import type { Operation } from '../../permission/operation.ts'
 import type { Permission } from '../../permission/permission.ts'
+import type { LocalLimiter } from '../../rate-limit/local-limiter.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { errorResponse, toServiceError } from '../edge/error-response.ts'
 import type { Exchange } from './route.ts'
 
 export interface IdempotencyDeps {
   readonly once: Once
+  readonly localLimiter: Pick<LocalLimiter, 'charge'>
   readonly permission: Permission
   readonly config: Pick<Config, 'maxBodyBytes'>
 }
@@ -48,8 +50,11 @@ interface Keyed {
   readonly run: () => Promise<HttpResponse> | HttpResponse
 }
 
+/** A kept response counts once, and once again for each part of its body with this size. */
+const countedBytes = 1024
+
 async function withKey(
-  { once, permission, config }: IdempotencyDeps,
+  { once, permission, config, localLimiter }: IdempotencyDeps,
   { request, actor }: Exchange & { readonly actor: Actor },
   { caller, given, run }: Keyed,
 ): Promise<HttpResponse> {
@@ -60,6 +65,9 @@ async function withKey(
     )
   }
   const body = await request.body(config.maxBodyBytes)
+  const keep = (count: number): unknown =>
+    localLimiter.charge('kept_response/client', `${actor.id} ${callerName(caller)}`, count)
+  keep(1)
   const asked = {
     actorId: actor.id,
     key: digest([callerName(caller), given]),
@@ -80,7 +88,7 @@ async function withKey(
           ...made,
           body,
           grants: grants(),
-          ...(made.stream === undefined ? {} : { isTooLarge: true as const }),
+          ...(made.stream === undefined && hasRoom(keep, body) ? {} : { isTooLarge: true as const }),
         },
         isKept: true,
       }
@@ -97,6 +105,19 @@ async function withKey(
   if (isFirst) return answer
   await requireStill(permission, { actor, caller }, answer)
   return replayed(answer)
+}
+
+/** Whether the caller may keep one more body. The request has run, so it is never refused here. */
+function hasRoom(keep: (count: number) => unknown, body: string | null): boolean {
+  const count = Math.floor(Buffer.byteLength(body ?? '') / countedBytes)
+  if (count === 0) return true
+  try {
+    keep(count)
+    return true
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'too_many_requests') return false
+    throw error
+  }
 }
 
 /**
