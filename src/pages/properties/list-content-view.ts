@@ -9,6 +9,7 @@ import { deletion, hiddenFields, pager } from '../shared/forms.ts'
 import { icon } from '../shared/icons.ts'
 import { forgeryField } from '../shared/layout.ts'
 import { valueView } from '../shared/value-view.ts'
+import { visible } from '../shared/visible.ts'
 import type { Html } from '../shared/values.ts'
 import type { ListItemValues, PropertyValues, TypedItem } from './values.ts'
 
@@ -40,8 +41,8 @@ ${deletion(
     fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
     warning:
       values.undo_days === 0
-        ? words.deleteListText(property, paging.total)
-        : words.deleteKeptListText(property, paging.total, values.undo_days),
+        ? words.deleteListText(visible(property), paging.total)
+        : words.deleteKeptListText(visible(property), paging.total, values.undo_days),
     button: words.deleteList,
   },
   messages,

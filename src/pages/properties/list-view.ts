@@ -13,6 +13,7 @@ import { propertyStyle } from './style.ts'
 import type { ExistingProperty, PropertiesValues, PropertyRow, TypedProperty } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
+import { visible } from '../shared/visible.ts'
 
 type Words = Messages['properties']
 
@@ -57,7 +58,7 @@ ${
 
 function row(each: PropertyRow, words: Words): Html {
   const { name, href, kind, preview, visible_to, is_private, is_read_only } = each
-  return html`<tr><td><input type="checkbox" name="${selectedField}${name}" value="1" aria-label="${words.select(name)}"></td><th scope="row"><a href="${href}">${name}</a></th><td><span class="badge">${is_read_only ? words.readOnly(kind) : kind}</span></td><td class="preview">${preview}</td><td>${is_private ? html`<span class="badge">${icon('lock')} ${visible_to}</span>` : visible_to}</td></tr>
+  return html`<tr><td><input type="checkbox" name="${selectedField}${name}" value="1" aria-label="${words.select(visible(name))}"></td><th scope="row"><a href="${href}">${visible(name)}</a></th><td><span class="badge">${is_read_only ? words.readOnly(kind) : kind}</span></td><td class="preview">${visible(preview)}</td><td>${is_private ? html`<span class="badge">${icon('lock')} ${visible_to}</span>` : visible_to}</td></tr>
 `
 }
 
@@ -90,7 +91,7 @@ function existingView(values: PropertiesValues, messages: Messages): Html | stri
   const { name, href, kind, tree, version } = existing
   const words = messages.properties
   return html`<section class="card urgent" id="conflict" aria-labelledby="conflict-title">
-<h2 id="conflict-title">${words.exists(name)}</h2>
+<h2 id="conflict-title">${words.exists(visible(name))}</h2>
 <div class="pair"><div><h3>${words.stored}</h3>${tree === null ? html`<p>${kind}</p>` : valueView(tree, messages)}</div>
 ${
   canSaveOver(existing, typed)
@@ -103,7 +104,7 @@ ${valueField(
 <button type="submit">${words.saveMine}</button></form></div>`
     : ''
 }</div>
-<p class="actions"><a class="button quiet" href="${href}">${words.open(name)}</a></p>
+<p class="actions"><a class="button quiet" href="${href}">${words.open(visible(name))}</a></p>
 </section>`
 }
 

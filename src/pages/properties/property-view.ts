@@ -14,6 +14,7 @@ import { actorPage, following, type PageContext } from '../shared/layout.ts'
 import { avatar } from '../shared/avatar.ts'
 import type { FilledField, PropertyValues, PropertyViewer } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
+import { visible } from '../shared/visible.ts'
 import type { Html } from '../shared/values.ts'
 
 export function propertyPage(values: PropertyValues, context: PageContext): Html {
@@ -24,14 +25,14 @@ export function propertyPage(values: PropertyValues, context: PageContext): Html
     values,
     {
       ...context,
-      title: property,
+      title: visible(property),
       section: '/properties',
       trail: [{ text: messages.properties.title, href: `${actor_www}/properties` }],
       wrongField: wrongFieldOf(values),
       styles: [propertyStyle],
     },
     html`
-<div class="head"><h1>${property}</h1>${values.qual === 'a' ? html`<p class="actions"><a class="button quiet" href="${actor_www}/history?name=${encodeURIComponent(property)}">${icon('history')} ${messages.history.link}</a></p>` : ''}</div>
+<div class="head"><h1>${visible(property)}</h1>${values.qual === 'a' ? html`<p class="actions"><a class="button quiet" href="${actor_www}/history?name=${encodeURIComponent(property)}">${icon('history')} ${messages.history.link}</a></p>` : ''}</div>
 ${conflictView(values, messages)}
 ${values.qual === 'a' ? stored(values, address, messages) : values.conflict === null ? unset(values, messages) : ''}
 ${values.qual === 'a' ? audience(values, messages) : ''}`,
@@ -136,8 +137,10 @@ ${deletion(
     action: form_action,
     fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
     warning:
-      values.undo_days === 0 ? words.deleteValueText(property) : words.deleteKeptValueText(property, values.undo_days),
-    button: words.deleteValue(property),
+      values.undo_days === 0
+        ? words.deleteValueText(visible(property))
+        : words.deleteKeptValueText(visible(property), values.undo_days),
+    button: words.deleteValue(visible(property)),
   },
   messages,
 )}`

@@ -6,6 +6,7 @@ import { actorPage, following, type PageContext } from '../shared/layout.ts'
 import type { SeenOperation, SeenProperty, TrustViewValues } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
+import { visible } from '../shared/visible.ts'
 
 export function trustViewPage(values: TrustViewValues, context: PageContext): Html {
   const { messages } = context
@@ -43,7 +44,7 @@ ${tools === null ? '' : operations({ title: words.tools, none: words.noTools }, 
 export function seenRow({ name, kind, tree, items, more, may }: SeenProperty, messages: Messages): Html {
   const { viewAs, values, verbs } = messages
   const besides = may.filter((verb) => verb !== verbs.read)
-  return html`<li><div class="row-head"><strong>${name}</strong><span class="kind">${besides.length === 0 ? kind : viewAs.kindAnd(kind, besides)}</span></div>
+  return html`<li><div class="row-head"><strong>${visible(name)}</strong><span class="kind">${besides.length === 0 ? kind : viewAs.kindAnd(kind, besides)}</span></div>
 ${tree === null ? '' : valueView(tree, messages)}${
   items.length === 0
     ? ''

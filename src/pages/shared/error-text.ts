@@ -2,6 +2,7 @@
 import { catalogue, type ErrorCode, type ErrorDetail, ServiceError } from '../../errors.ts'
 import { SignInRefusal } from '../../sign-in/refusal.ts'
 import type { Messages, PageLanguage } from '../languages/language.ts'
+import { visible } from './visible.ts'
 
 /**
  * A refusal that pages explain in the language of their reader.
@@ -22,8 +23,15 @@ export function explained(error: ServiceError, onPage: (messages: Messages) => s
   return pageRefusal(error.code, error.message, onPage, error.detail)
 }
 
-/** Messages that no page explains are English. In another language, the reader gets the general message for the code. */
-export function errorText(error: ServiceError, { tag, messages }: PageLanguage): string {
+/**
+ * Messages that no page explains are English. In another language, the reader gets the general message for the code. A message may
+ * quote a path or a value, which others chose.
+ */
+export function errorText(error: ServiceError, language: PageLanguage): string {
+  return visible(textOf(error, language))
+}
+
+function textOf(error: ServiceError, { tag, messages }: PageLanguage): string {
   const onPage = error.detail.onPage as ((messages: Messages) => string) | undefined
   if (onPage !== undefined) return onPage(messages)
   if (error instanceof SignInRefusal) return messages.signInRefusals[error.why]

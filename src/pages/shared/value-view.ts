@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import type { ValueTree } from './value-tree.ts'
+import { visible } from './visible.ts'
 import type { Html } from './values.ts'
 
 type Words = Messages['values']
@@ -30,7 +31,8 @@ function part(tree: ValueTree, words: Words, { isOutermost = false, isQuoted = f
       return html`<span class="value-${tree.kind}">${tree.text}</span>`
     case 'object': {
       const rows = tree.members.map(
-        ({ name, value }) => html`<li><span class="key">${name}:</span> ${part(value, words, { isQuoted })}</li>`,
+        ({ name, value }) =>
+          html`<li><span class="key">${visible(name)}:</span> ${part(value, words, { isQuoted })}</li>`,
       )
       return branch({ rows, more: tree.more, empty: words.emptyObject, isOutermost }, words)
     }

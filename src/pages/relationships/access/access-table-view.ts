@@ -5,6 +5,7 @@ import { hiddenFields } from '../../shared/forms.ts'
 import { icon, type IconName } from '../../shared/icons.ts'
 import { forgeryField } from '../../shared/layout.ts'
 import type { Html } from '../../shared/values.ts'
+import { visible } from '../../shared/visible.ts'
 import { accessChoices, type AccessCell, type AccessRow, type TrustPeerValues } from '../values.ts'
 
 type Words = Messages['accessTable']
@@ -51,7 +52,7 @@ function table(rows: readonly AccessRow[], form: TableForm, words: Words): Html 
 function rowView(row: AccessRow, { level, isEditing }: TableForm, words: Words): Html {
   const { name, href, cells, set_by } = row
   const by = { you: words.you, level, no_rule: words.noRule }[set_by]
-  return html`<tr><th scope="row">${href === '' ? name : html`<a href="${href}">${name}</a>`}</th>${isEditing ? choiceView(row, words) : ''}${cells.map((cell) => cellView(cell, words))}<td>${by}</td></tr>
+  return html`<tr><th scope="row">${href === '' ? visible(name) : html`<a href="${href}">${visible(name)}</a>`}</th>${isEditing ? choiceView(row, words) : ''}${cells.map((cell) => cellView(cell, words))}<td>${by}</td></tr>
 `
 }
 
@@ -62,7 +63,7 @@ function choiceView({ name, field, choice, category }: AccessRow, words: Words):
     allow: category === 'properties' ? words.allowAll : words.allow,
     block: words.block,
   }
-  return html`<td><select name="${field}" aria-label="${words.choose(name)}">${accessChoices.map((each) => html`<option value="${each}"${each === choice ? html` selected` : ''}>${labels[each]}</option>`)}</select></td>`
+  return html`<td><select name="${field}" aria-label="${words.choose(visible(name))}">${accessChoices.map((each) => html`<option value="${each}"${each === choice ? html` selected` : ''}>${labels[each]}</option>`)}</select></td>`
 }
 
 const icons = { yes: 'check', add: 'plus', ask: 'clock', no: 'cross' } as const satisfies Record<
