@@ -321,6 +321,20 @@ export const recordKinds: readonly RecordKind[] = [
     isOfMove: true,
   },
   {
+    kind: 'doubtful_copy',
+    table: 'publisher_subscription',
+    key: ['peer_id', 'subscription_id'],
+    where: 'repair_at IS NOT NULL',
+    members: [
+      text('peer_id'),
+      text('subscription_id'),
+      time('repair_at'),
+      integer('repairs'),
+      time('failing_since', nullable),
+    ],
+    isOfMove: true,
+  },
+  {
     kind: 'pending_callback',
     table: 'pending_callback',
     key: ['peer_id', 'subscription_id', 'sequence'],

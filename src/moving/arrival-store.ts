@@ -281,8 +281,10 @@ export async function hurryArrivalJob(tx: Transaction, actorId: string, now: num
 /** Begins the work of the actor: callbacks, fetches of missing data, alarms, events and messages of any kind. */
 export async function beginWork(tx: Transaction, actorId: string, now: number): Promise<void> {
   await tx.run(
-    `UPDATE publisher_subscription SET due_at = $2
-     WHERE actor_id = $1 AND state = 'live' AND sequence > committed AND granularity IN ('high', 'low')`,
+    `UPDATE publisher_subscription SET due_at = CASE
+       WHEN (state = 'live' AND sequence > committed) OR repair_at < $2 THEN $2 ELSE repair_at END
+     WHERE actor_id = $1 AND granularity IN ('high', 'low')
+       AND ((state = 'live' AND sequence > committed) OR repair_at IS NOT NULL)`,
     actorId,
     now,
   )

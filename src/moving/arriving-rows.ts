@@ -44,6 +44,7 @@ const inserts: ReadonlyMap<string, Insert> = new Map(
   Object.entries({
     relationship: insertRelationships,
     delivered: insertProgress,
+    doubtful_copy: markDoubt,
     missing_data: markMissing,
     waiting_event: insertWaiting,
     notice: insertHeldNotices,
@@ -103,6 +104,26 @@ async function insertProgress(tx: Transaction, actorId: string, _kind: RecordKin
      WHERE s.granularity IN ('high', 'low')`,
     actorId,
     progress,
+  )
+}
+
+/** The copies of these peers may lack a change. They get a resync when its time has come. */
+async function markDoubt(tx: Transaction, actorId: string, _kind: RecordKind, { rows }: Arriving): Promise<void> {
+  await tx.run(
+    `UPDATE publisher_subscription SET repair_at = r.repair, repairs = r.repaired, failing_since = r.failing
+     FROM rows($2, peer TEXT, subscription TEXT, repair BIGINT, repaired BIGINT, failing BIGINT) AS r
+     WHERE actor_id = $1 AND peer_id = r.peer AND subscription_id = r.subscription`,
+    actorId,
+    JSON.stringify(
+      rows.map((row) => [
+        row['peer_id'],
+        row['subscription_id'],
+        row['repair_at'],
+        // A negative number would repeat the resync without a pause.
+        Math.max(0, Number(row['repairs'])),
+        row['failing_since'],
+      ]),
+    ),
   )
 }
 

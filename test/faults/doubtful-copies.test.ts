@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { copyOf, related } from '../support/interrupted-moves.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
+import { movingWorld, takeAt } from '../support/moving.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { PythonSubscriber } from '../support/python-subscriptions.ts'
 import { RecordingPeer, type Reply, relateTo } from '../support/recording-peer.ts'
@@ -193,5 +195,46 @@ forEachService((start) => {
         () => [1, 2, 3, 4, 5, 6, 7],
       )
     })
+  })
+
+  describe('an actor that moves while the copy of a peer is in doubt', () => {
+    for (const end of ['at its new service', 'at its old one, when the owner stops the move'] as const)
+      it(`sends the resync ${end} (MOV-13)`, async () => {
+        const clock = new ManualClock()
+        const world = await movingWorld(start, { all: { now: clock.now, timers: clock.timers, random: () => 1 } })
+        const { old, home, peers, network } = world
+        const services = [old, home, peers]
+        const { alice, bob } = await related(world)
+        let isDeploying = true
+        network.serve(peers.url, (request) =>
+          isDeploying && request.url.includes('/callbacks/subscriptions/')
+            ? new Response('no such host', { status: 404 })
+            : peers.app.fetch(request),
+        )
+        assert.ok((await alice.request('POST', '/properties/log', '2')).ok)
+        const doubts = async (service: typeof old): Promise<object[]> => {
+          const { store } = await service.app.running()
+          return store.read((q) =>
+            q.all('SELECT repairs FROM publisher_subscription WHERE actor_id = $1 AND repair_at IS NOT NULL', alice.id),
+          )
+        }
+        await passUntil(clock, services, async () => (await doubts(old)).length === 1)
+        isDeploying = false
+        const isStopped = end !== 'at its new service'
+        if (isStopped) network.fate = ({ method }) => (method === 'PUT' ? 'unreached' : 'arrives')
+        await world.move(alice)
+        if (isStopped) {
+          await passUntil(clock, services, () => network.saw(/^PUT /))
+          assert.equal((await alice.request('DELETE', '/move')).status, 204)
+        } else {
+          await passUntil(clock, services, async () => (await home.request(`/${alice.id}/meta/id`)).status === 200)
+          assert.deepEqual(await doubts(home), [{ repairs: 0 }])
+          await takeAt(home, alice)
+        }
+        assert.deepEqual(await copyOf(bob, alice), [1])
+        await passUntil(clock, services, async () => (await copyOf(bob, alice)).length === 2, 10_000)
+        assert.deepEqual(await copyOf(bob, alice), [1, 2])
+        await passUntil(clock, services, async () => (await doubts(isStopped ? old : home)).length === 0, 10_000)
+      })
   })
 })

@@ -160,6 +160,7 @@ const valid: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     hops: 0,
   },
   delivered: { peer_id: samplePeer, subscription_id: 's1', committed: 1 },
+  doubtful_copy: { peer_id: samplePeer, subscription_id: 's1', repair_at: at, repairs: 1, failing_since: at },
   pending_callback: {
     peer_id: samplePeer,
     subscription_id: 's1',
