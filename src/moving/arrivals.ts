@@ -190,12 +190,13 @@ export class Arrivals {
   }
 
   /**
-   * Makes the announced actor the one that is here, when its address has published the notice.
+   * Makes the announced actor the one that is here, when its address has published the notice. Returns whether its owner has
+   * taken it.
    *
    * @throws ServiceError `not_found`, `unauthorized`; `conflict` when the old service still has the actor; `archive_missing`;
    *   `unavailable` while the archive is unpacked; `arrival_refused` when it never comes.
    */
-  async activate(actorId: string, token: string | null): Promise<void> {
+  async activate(actorId: string, token: string | null): Promise<boolean> {
     const arrival = await this.#require(actorId, token)
     if (arrival.state === 'announced' || arrival.state === 'stored') {
       const answer = await this.#ask(arrival)
@@ -204,7 +205,7 @@ export class Arrivals {
       await this.#prove(arrival, answer.movedAt)
     }
     const current = await this.#deps.landings.result(actorId, arrival.tokenHash)
-    if (current?.state === 'here') return
+    if (current?.state === 'here') return current.claimHash === ''
     if (current === null || current.state === 'refused') throw refusal(current)
     if (current.object === '') throw new ServiceError('archive_missing')
     throw new ServiceError('unavailable', 'The archive of the account is being unpacked', { retryAfterSeconds: 1 })
@@ -347,10 +348,12 @@ export class Arrivals {
  * @throws ServiceError `conflict` when an actor has the id; `forbidden` when one had it, and was deleted.
  */
 async function requireFree(q: Queries, actorId: string): Promise<Departure | null> {
+  const [progress, departure] = [await progressOf(q, actorId), await findDeparture(q, actorId)]
+  // The content of an actor that left stays until its owner has taken it at the new service.
+  const hasLeft = departure?.state === 'moved'
   // A proven arrival that is being unpacked is decided later.
-  if ((await progressOf(q, actorId)) === 'complete') throw taken(actorId)
-  const departure = await findDeparture(q, actorId)
-  if (departure?.state === 'moved') return departure
+  if (progress === 'complete' && !hasLeft) throw taken(actorId)
+  if (hasLeft) return departure
   if (await wasEverDeleted(q, actorId))
     throw new ServiceError('forbidden', `Cannot take the account: actor ${quoted(actorId)} was deleted here`)
   return null

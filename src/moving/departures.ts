@@ -76,6 +76,8 @@ interface DepartureSecrets {
   readonly token: string
   /** The code by which the owner takes the actor at the new service. */
   readonly claim: string
+  /** True when the new service has confirmed that it has the actor. */
+  readonly isConfirmed?: true
 }
 
 /** A move, for the owner. */
@@ -253,8 +255,10 @@ export class Departures {
       if (!(await this.#handOver(departure, job))) return
     }
     const outcome = await this.#call(departure, 'POST', '/activation')
-    if (isOk(outcome)) return this.#delete(actorId)
+    if (isOk(outcome)) return this.#confirmed(actorId, outcome)
     const code = answerText(outcome, 'error')
+    // The actor was there, and its owner has moved it on.
+    if (code === 'not_found' && (await this.#isConfirmed(actorId))) return this.#delete(actorId)
     if (code === 'archive_missing') await this.#send(actor, departure, signal)
     if (code === 'archive_missing' || code === 'unavailable') throw new NotNow(unpackMs)
     // The new service promises by this code that the actor is not there and never comes by this notice.
@@ -304,25 +308,62 @@ export class Departures {
     })
   }
 
+  /**
+   * The new service has the actor. Its sign-in and its content stay until the owner has taken it there, because the owner finds
+   * the link by this sign-in. A service without `taken` never tells.
+   *
+   * @throws NotNow
+   */
+  async #confirmed(actorId: string, outcome: PeerOutcome): Promise<void> {
+    const { store, now } = this.#deps
+    const found = await store.read((q) => findDeparture(q, actorId))
+    const body = outcome.kind === 'answered' ? outcome.body : ''
+    const isWaiting = membersIn(body)?.get('taken') === 'false' && (found?.endsAt ?? 0) > now()
+    if (!isWaiting || found === null) return this.#delete(actorId)
+    await store.write(async (tx) => {
+      const current = await findDeparture(tx, actorId)
+      if (current?.state !== 'moved') return
+      const secrets = this.#open(current)
+      if (secrets.isConfirmed !== true)
+        await updateDeparture(tx, { ...current, secrets: this.#seal(actorId, { ...secrets, isConfirmed: true }) })
+    })
+    const since = now() - (found.movedAt ?? 0)
+    throw new NotNow(Math.min(longestPauseMs, Math.max(unpackMs, since / 4)))
+  }
+
+  async #isConfirmed(actorId: string): Promise<boolean> {
+    const found = await this.#deps.store.read((q) => findDeparture(q, actorId))
+    return found?.state === 'moved' && this.#open(found).isConfirmed === true
+  }
+
+  /** Deletes the content of an actor that comes back, in the transaction of its arrival. */
+  async deleteLeft(tx: Transaction, actorId: string): Promise<void> {
+    await this.#deleteContent(tx, actorId)
+    this.#deps.store.afterCommit(tx, () => this.#deps.deleteLeftovers(actorId))
+  }
+
   /** Deletes the content that the new service has. The redirect stays. */
   async #delete(actorId: string): Promise<void> {
-    const { store, now, deleteLeftovers } = this.#deps
-    await store.write(async (tx) => {
-      const actor = await lockResident(tx, actorId)
-      const found = await findDeparture(tx, actorId)
-      if (actor?.residence !== 'moved') return
-      if (found !== null)
-        await updateDeparture(tx, {
-          ...found,
-          secrets: this.#seal(actorId, { ...this.#open(found), token: '', claim: '' }),
-        })
-      await deleteNoticesOfActors(tx, [actorId])
-      await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, actorId, now())
-      await deleteActor(tx, actorId, now())
-      const arrival = await findArrival(tx, actorId)
-      if (arrival !== null) await deleteArrival(tx, arrival)
-    })
+    const { store, deleteLeftovers } = this.#deps
+    await store.write((tx) => this.#deleteContent(tx, actorId))
     deleteLeftovers(actorId)
+  }
+
+  async #deleteContent(tx: Transaction, actorId: string): Promise<void> {
+    const { now } = this.#deps
+    const actor = await lockResident(tx, actorId)
+    const found = await findDeparture(tx, actorId)
+    if (actor?.residence !== 'moved') return
+    if (found !== null)
+      await updateDeparture(tx, {
+        ...found,
+        secrets: this.#seal(actorId, { ...this.#open(found), token: '', claim: '' }),
+      })
+    await deleteNoticesOfActors(tx, [actorId])
+    await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, actorId, now())
+    await deleteActor(tx, actorId, now())
+    const arrival = await findArrival(tx, actorId)
+    if (arrival !== null) await deleteArrival(tx, arrival)
   }
 
   /** The new service never takes the actor, which therefore stays. Its address names the new one no longer. */

@@ -46,6 +46,8 @@ export interface LandingsDeps extends Pick<RestoreDeps, 'keyRing' | 'bytes' | 'u
   readonly relationships: MovedRelationships
   /** Starts the work of the arrival. */
   readonly wake: (actorId: string) => void
+  /** Deletes the content that an actor has left here, when it comes back. */
+  readonly deleteLeft: (tx: Transaction, actorId: string) => Promise<void>
   /** Deletes the list rows and files that an actor leaves behind that does not come. */
   readonly deleteLeftovers: (actorId: string) => void
 }
@@ -72,8 +74,11 @@ export class Landings {
     const { keyRing, store } = this.#deps
     const actor = await lockResident(tx, actorId)
     if (actor?.residence === 'arriving') return
-    if (actor !== null) return this.#refuseAll(tx, actorId)
+    const hasLeft = actor?.residence === 'moved'
+    if (actor !== null && !hasLeft) return this.#refuseAll(tx, actorId)
     if ((await findFirstMoved(tx, actorId)) === null) return
+    // Only its owner can have moved it on from where it went (`Arrivals.announce`).
+    if (hasLeft) await this.#deps.deleteLeft(tx, actorId)
     const passphrase = seal(keyRing, randomPassphrase(), bindingOf(actorPassphrase, actorId))
     const creator = `importing:${actorId}`
     const draft = { id: actorId, creator, passphrase, trusteeRoot: null, createdAt: store.now(), guardedUntil: 0 }

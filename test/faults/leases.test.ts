@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import type { PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
-import { movingWorld } from '../support/moving.ts'
+import { movingWorld, takeAt } from '../support/moving.ts'
 import { type Listening, listenTo, ScriptedPeers } from '../support/scripted-peer.ts'
 import { forEachService, type StartOptions, type TestActor } from '../support/service.ts'
 import { asSharded, faulty, type FaultyStore } from '../support/stores.ts'
@@ -210,8 +210,12 @@ forEachService((start) => {
         const { store } = await moving[host].app.running()
         const left = `SELECT id FROM job WHERE kind = '${kind}' AND due_at IS NOT NULL`
         faults?.plan({ matching: /jobs \*\/ (?:UPDATE job SET done|DELETE FROM job)/ })
-        await moving.move(await moving.old.createActor())
+        const actor = await moving.old.createActor()
+        await moving.move(actor)
         const services = [moving.old, moving.home, moving.peers]
+        const path = `/${actor.id}/meta/id`
+        await passUntil(clock, services, async () => (await moving.home.request(path)).status === 200, 1000)
+        await takeAt(moving.home, actor)
         await passUntil(clock, services, () => faults?.failed === 1, 1000)
         const failedAt = clock.now()
         await passUntil(clock, services, async () => (await store.read((q) => q.all(left))).length === 0, 1000)

@@ -104,7 +104,7 @@ forEachService((start) => {
       now += 5 * minuteMs + 1
       const [page, json] = await texts()
       assert.deepEqual([page.includes(code), json.includes(code)], [false, false])
-      assert.match(page, /stop the move, sign in again and begin again/)
+      assert.match(page, /Sign in again first\./)
       const { state, to } = (JSON.parse(json) as MoveView).leaving ?? {}
       assert.deepEqual([state, to], ['moving', `${newUrl}/${alice.id}`])
       const own = (await (await alice.request('GET', '/move')).json()) as MoveView

@@ -96,7 +96,6 @@ forEachService((start) => {
       await until(() => world.network.calls.filter((call) => call.includes('hooks.example.com')).length > 0)
       const received: unknown[] = []
       await world.move(alice)
-      await world.gone(alice)
       await world.arrived(alice)
       assert.deepEqual(
         handled.filter((line) => line.startsWith('old')),
@@ -109,6 +108,7 @@ forEachService((start) => {
       await until(() => handled.length === 2)
       assert.deepEqual(handled, ['new set note creator', 'new set note creator'])
       await until(() => received.length === 2)
+      await world.gone(alice)
       const invited = await world.old.request(new URL(url).pathname)
       assert.equal(invited.headers.get('location'), url.replace(oldUrl, newUrl))
       const offer = await json<object>(await world.home.request(new URL(url).pathname))
@@ -155,10 +155,11 @@ forEachService((start) => {
     })
 
     it('redirects every request for the configured time (R-MOVE-02)', async () => {
-      let now = Date.now()
-      const world = await movingWorld(start, { old: { now: () => now, movedDays: 2 } })
+      let skewMs = 0
+      const world = await movingWorld(start, { old: { now: () => Date.now() + skewMs, movedDays: 2 } })
       const alice = await world.old.createActor('alice@example.com')
       await world.move(alice)
+      await world.arrived(alice)
       await world.gone(alice)
       const url = `${newUrl}/${alice.id}`
       const answers = [
@@ -182,7 +183,7 @@ forEachService((start) => {
         Object.keys(await json<object>(await world.old.request(`/${alice.id}/meta/moving`))).toSorted(),
         ['key', 'notice', 'state', 'to'],
       )
-      now += 2 * 86_400_000
+      skewMs = 2 * 86_400_000
       assert.equal((await world.old.request(`/${alice.id}`)).status, 404)
       assert.equal((await world.old.request(`/${alice.id}/meta/moving`)).status, 404)
     })

@@ -2,13 +2,14 @@
 import type { Actor } from '../../actor/actor.ts'
 import type { Actors } from '../../actor/actors.ts'
 import type { Authentication } from '../../auth/authenticate.ts'
-import type { Credential } from '../../auth/credentials.ts'
+import { type Credential, readCredential } from '../../auth/credentials.ts'
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { anonymous, type Caller } from '../../caller.ts'
 import { actorMoving, quoted, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import type { Operators } from '../../sign-in/operators.ts'
 import type { Params } from '../edge/params.ts'
+import type { HttpRequest } from '../edge/request.ts'
 import { type HttpResponse, redirect } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
 import type { ForgeryRule } from './anti-forgery.ts'
@@ -72,21 +73,16 @@ export class Entrances {
    *
    * @throws ServiceError `actor_not_found`; `actor_moved` with its new address; `actor_moving` while it moves.
    */
-  async #resident(route: Route, { params, request }: Exchange<string, Params>): Promise<Actor> {
+  async #resident(route: Route, exchange: Exchange<string, Params>): Promise<Actor> {
     const { actors, movedTo, basePath } = this.#deps
+    const { params, request } = exchange
     const id = params['actor'] ?? ''
     const found = await actors.find(id)
     if (found?.residence === 'here' || (found?.residence === 'moving' && route.servesMoving === true)) return found
-    const moved = found === null || found.residence === 'moved' ? await movedTo(id) : null
-    if (moved !== null) {
-      const [, , ...below] = request.path.slice(basePath.length).split('/')
-      const query = request.query === '' ? '' : `?${request.query}`
-      const headers = { Location: `${[moved.url, ...below].join('/')}${query}`, 'Cache-Control': 'no-store' }
-      throw new ServiceError('actor_moved', undefined, {
-        headers,
-        members: { moved_to: moved.url, notice: moved.notice },
-      })
-    }
+    const hasLeft = found?.residence === 'moved'
+    if (hasLeft && route.servesMoving === true && (await this.#isOwnerOf(found, exchange))) return found
+    const moved = found === null || hasLeft ? await movedTo(id) : null
+    if (moved !== null) throw actorMoved(moved, request, basePath)
     if (found === null) throw new ServiceError('actor_not_found', `Actor ${quoted(id)} does not exist`)
     throw actorMoving()
   }
@@ -253,7 +249,15 @@ export class Entrances {
   }
 
   /** Checks the credential against the current actor, whose passphrase may have changed since the request began. */
-  async #isOwner(credential: Credential, { actor, source }: AtActor): Promise<boolean> {
+  /** The owner of an actor that has left still finds the link to it. */
+  async #isOwnerOf(actor: Actor, exchange: Exchange): Promise<boolean> {
+    const { request } = exchange
+    const authorization = request.header('authorization')
+    const credential = readCredential(authorization, request.header('cookie'), request.hasRepeated('authorization'))
+    return credential.kind !== 'none' && this.#isOwner(credential, { ...exchange, actor })
+  }
+
+  async #isOwner(credential: Credential, { actor, source }: Pick<AtActor, 'actor' | 'source'>): Promise<boolean> {
     const { actors, authentication } = this.#deps
     try {
       const current = await actors.find(actor.id)
@@ -290,4 +294,16 @@ function connectedVia({ path }: Route): ConnectedVia {
 
 function isLackOfRights(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'unauthorized' || error.code === 'forbidden')
+}
+
+/** Redirects to the same path below the new address. */
+function actorMoved(
+  { url, notice }: { readonly url: string; readonly notice: string },
+  { path, query }: Pick<HttpRequest, 'path' | 'query'>,
+  basePath: string,
+): ServiceError {
+  const [, , ...below] = path.slice(basePath.length).split('/')
+  const location = `${[url, ...below].join('/')}${query === '' ? '' : `?${query}`}`
+  const headers = { Location: location, 'Cache-Control': 'no-store' }
+  return new ServiceError('actor_moved', undefined, { headers, members: { moved_to: url, notice } })
 }

@@ -55,7 +55,7 @@ function leavingOf(
   isFresh: boolean,
 ): ShownLeaving {
   return {
-    state: state === 'failed' ? 'failed' : 'moving',
+    state: state === 'failed' || state === 'moved' ? state : 'moving',
     to: visible(url),
     started: momentOf(begunAt, now, messages),
     reason: visible(reason),

@@ -14,7 +14,7 @@ export function movePage(values: MoveValues, context: PageContext): Html {
   const { messages } = context
   const words = messages.moving
   const { leaving, arrived } = values
-  const isMoving = leaving?.state === 'moving'
+  const isLeaving = leaving?.state === 'moving' || leaving?.state === 'moved'
   return actorPage(
     values,
     {
@@ -23,7 +23,7 @@ export function movePage(values: MoveValues, context: PageContext): Html {
       section: '/settings',
       wrongField: values.error_field,
       // At the end of the move, the live script would say that the owner is signed out, above the only link.
-      isAnswer: isMoving,
+      isAnswer: isLeaving,
       trail: [{ href: `${values.actor_www}/settings`, text: messages.navigation.settings }],
     },
     html`
@@ -32,25 +32,26 @@ export function movePage(values: MoveValues, context: PageContext): Html {
 ${following(
   'move',
   ['move'],
-  html`${leaving === null ? '' : isMoving ? running(values, leaving, messages) : failed(leaving, words)}
+  html`${leaving === null ? '' : isLeaving ? running(values, leaving, messages) : failed(leaving, words)}
 ${arrived === null ? '' : arrival(values, arrived, words)}
-${isMoving ? '' : beginning(values, messages)}`,
+${isLeaving ? '' : beginning(values, messages)}`,
 )}`,
   )
 }
 
-function running(values: MoveValues, { to, started, claim_url }: ShownLeaving, messages: Messages): Html {
+function running(values: MoveValues, { state, to, started, claim_url }: ShownLeaving, messages: Messages): Html {
   const { moving: words } = messages
-  return html`<section class="card urgent" aria-labelledby="leaving"><h2 id="leaving">${words.leaving}</h2>
-<p role="status">${words.leavingText(to, momentView(started))}</p>
+  const hasMoved = state === 'moved'
+  return html`<section class="card urgent" aria-labelledby="leaving"><h2 id="leaving">${hasMoved ? words.moved : words.leaving}</h2>
+<p role="status">${hasMoved ? words.movedText(to) : words.leavingText(to, momentView(started))}</p>
+<p>${words.claimText}</p>
 ${
   claim_url === ''
-    ? html`<p>${words.claimHidden}</p>`
-    : html`<p>${words.claimText}</p>
-<p class="copy"><code id="claim-url">${claim_url}</code>${copyButton('claim-url', words.claimLink, messages)}</p>
+    ? signInAgain(values.fresh_href ?? '', messages)
+    : html`<p class="copy"><code id="claim-url">${claim_url}</code>${copyButton('claim-url', words.claimLink, messages)}</p>
 <p><a class="button" href="${claim_url}" rel="noreferrer">${words.claimLink}</a></p>`
 }
-<form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'stop' })}<button type="submit" class="quiet">${words.stop}</button></form></section>`
+${hasMoved ? '' : html`<form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'stop' })}<button type="submit" class="quiet">${words.stop}</button></form>`}</section>`
 }
 
 function failed({ to, reason }: ShownLeaving, words: Words): Html {

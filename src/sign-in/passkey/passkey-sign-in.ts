@@ -11,6 +11,7 @@ import type { OwnSignIn } from '../own/own-codes.ts'
 import { leadsAway } from '../flow.ts'
 import { SignInRefusal } from '../refusal.ts'
 import type { Begun, States } from '../states.ts'
+import { writeOwner } from '../../actor/write-owner.ts'
 import { passkeyProviderName } from './names.ts'
 import type { PasskeyProvider } from './passkey-provider.ts'
 import { deleteCodeHash, findPasskey, updateUse } from './passkey-store.ts'
@@ -105,7 +106,7 @@ export class PasskeySignIn {
     const passkey = await store.read((q) => findPasskey(q, actorId, passkeyId))
     if (passkey === null) throw new SignInRefusal('unknown_passkey')
     const use = await webauthn.verifyAssertion(assertion, challengeFor(begun), passkey)
-    await store.writeActor(actorId, async (tx, locked) => {
+    await writeOwner(store, actorId, async (tx, locked) => {
       const current = await findPasskey(tx, actorId, passkeyId)
       // The owner removed the passkey meanwhile, or the same signature has been used.
       if (current === null || current.counter !== passkey.counter) throw new SignInRefusal('unknown_passkey')
@@ -147,7 +148,7 @@ export class PasskeySignIn {
     if (value === null || found?.actorId === undefined || found.actorId === null)
       throw new SignInRefusal('unknown_code')
     const { actorId } = found
-    await store.writeActor(actorId, async (tx, locked) => {
+    await writeOwner(store, actorId, async (tx, locked) => {
       if (!(await deleteCodeHash(tx, actorId, hashSecret(value)))) throw new SignInRefusal('unknown_code')
       await oneTime.discard(tx, [hashSecret(value)])
       await live.record(tx, locked, 'sessions', ['recovery_codes'])
@@ -174,7 +175,7 @@ function challengeFor({ nonce }: Begun): string {
 
 /** The id of the actor that the person takes, or that the sign-in may create: 128 bits, as random as the nonce. */
 function newActorId({ nonce, flow }: Begun): string {
-  if (flow.kind === 'web' && flow.claimedActorId !== undefined) return flow.claimedActorId
+  if (flow.kind === 'web' && flow.claimed !== undefined) return flow.claimed.actorId
   return hash('sha256', `passkey actor ${nonce}`, 'hex').slice(0, 32)
 }
 

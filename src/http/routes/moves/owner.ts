@@ -27,7 +27,7 @@ const moveSchema = {
       required: ['to', 'state', 'begun_at'],
       properties: {
         to: { type: 'string', description: 'The address at the other service' },
-        state: { enum: ['moving', 'failed'] },
+        state: { enum: ['moving', 'failed', 'moved'] },
         reason: { type: 'string', description: 'Why it failed' },
         begun_at: time,
         claim_url: {

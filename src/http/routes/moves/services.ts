@@ -44,6 +44,12 @@ const announcedSchema = {
   properties: { key: { type: 'object', description: 'A JSON Web Key (RFC 8037)' } },
 } as const
 
+const activatedSchema = {
+  type: 'object',
+  required: ['taken'],
+  properties: { taken: { type: 'boolean', description: 'Whether the owner has taken the actor' } },
+} as const
+
 const statement = jsonBody('take this statement', {
   statement: stringField('A JSON Web Signature by the key of the new home', { minLength: 1, maxLength: 8192 }),
 })
@@ -132,11 +138,9 @@ function arrivalRoutes({ arrivals }: MoveRouteDeps): readonly Route[] {
       access: 'service',
       takesForeignPosts: true,
       summary: 'The other service has published its notice: the actor is here from now on',
-      responses: { 200: 'The actor is here', ...errorResponses(401, 403, 404, 409, 503) },
-      handler: async ({ params, request }) => {
-        await arrivals.activate(params.actor, tokenOf(request))
-        return json(200, {})
-      },
+      responses: { 200: { text: 'It is here', schema: activatedSchema }, ...errorResponses(401, 403, 404, 409, 503) },
+      handler: async ({ params, request }) =>
+        json(200, { taken: await arrivals.activate(params.actor, tokenOf(request)) }),
     }),
     defineRoute({
       id: 'cancelMove',

@@ -42,6 +42,7 @@ import {
 import { type HomeDeps, homeOf, urlOf } from '../../dispatch/urls.ts'
 import type { FailedAttempts } from '../../../rate-limit/failed-attempts.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
+import { visible } from '../../../pages/shared/visible.ts'
 import { indexPage } from '../../../spa/single-page.ts'
 
 const what = 'create an actor'
@@ -83,6 +84,8 @@ export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps, SiteDeps
   readonly config: Pick<Config, 'mode' | 'webUi' | 'singlePage' | 'openCreation'>
   readonly identity: Identity
   readonly failedAttempts: FailedAttempts
+  /** The old address of an actor from another service that waits for its owner. */
+  readonly arrivalClaims: { waitingFrom(actorId: string): Promise<string | null> }
   readonly signIn: Pick<SignIn, 'targets'>
   readonly pages: Pick<PageSet, 'created' | 'factory'>
 }
@@ -157,14 +160,14 @@ async function signInPage(
   const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
   const isOwn = actorId === undefined || actorId === person?.id
   const language = deps.languages.of(request)
-  const { notices, front, freshSignIn } = language.messages
+  const { notices, front } = language.messages
   const isFresh = fresh === '1'
   const notice = noticeOf(request)
   const answer = await frontPage(deps, language, {
     wish: { actorId, redirect: target ?? undefined, isFresh },
     notice:
       person === null || isOwn
-        ? ((notice && notices[notice]) ?? (isFresh ? freshSignIn.needed : null))
+        ? ((notice && notices[notice]) ?? (await reasonToSignIn(deps, language, actorId, isFresh)))
         : front.otherOwner(person.creator),
     visitor:
       person === null || isFresh
@@ -172,6 +175,18 @@ async function signInPage(
         : { name: person.creator, href: isOwn && target !== null ? target : homeOf(deps, person.id) },
   })
   return notice === null ? answer : { ...answer, cookies: [noticeShown] }
+}
+
+/** The actor waits for the owner who moved it here, or an act needs a recent sign-in. */
+async function reasonToSignIn(
+  { arrivalClaims }: FactoryRouteDeps,
+  { messages }: Presentation,
+  actorId: string | undefined,
+  isFresh: boolean,
+): Promise<string | null> {
+  const from = actorId === undefined ? null : await arrivalClaims.waitingFrom(actorId)
+  if (from !== null) return messages.front.waits(visible(from))
+  return isFresh ? messages.freshSignIn.needed : null
 }
 
 async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActor): Promise<HttpResponse> {
