@@ -93,7 +93,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     plans: options.signIn ?? [],
     providers: options.providers,
     authenticate: options.authenticate ?? null,
-    takeArrival: (tx, actorId) => peers.moving.arrivalClaims.take(tx, actorId),
+    takeArrival: (tx, actorId, kept) => peers.moving.arrivalClaims.take(tx, actorId, kept),
   })
   const connections = createConnections(runtime, {
     services: options.services ?? new Map(),

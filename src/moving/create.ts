@@ -8,6 +8,8 @@ import type { ReplicaRoom } from '../replica/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
 import type { TrustRoom } from '../trust/create.ts'
+import { endForOwner } from '../trust/end-trust.ts'
+import type { EndRelationships } from './arrived-readers.ts'
 import { Arrivals } from './arrivals.ts'
 import { ArrivalClaims } from './claims.ts'
 import { deleteOldMoves } from './departure-store.ts'
@@ -64,16 +66,20 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
     ...shared,
     uniqueCreator: config.uniqueCreator,
     deleteRemoved: (actorId) => removedLists.deleteRowsOf(actorId),
+    deleteLeft: (tx, actorId) => departures.deleteLeft(tx, actorId),
     relationships: new MovedRelationships({ ...shared, trusts: trust.trusts }),
     spool,
     wake: (actorId) => arriving.wake(actorId),
     deleteLeftovers,
   })
   const arrivals = new Arrivals({ ...shared, spool, landings })
-  const arrivalClaims = new ArrivalClaims({ ...runtime, wake: (actorId) => arriving.wake(actorId), wakeAll })
+  const wake = (actorId: string): void => arriving.wake(actorId)
+  const endRelationships: EndRelationships = (tx, actor, peerIds) =>
+    endForOwner({ ...trust.trustDeps, afterCommit: store.afterCommit }, tx, actor, peerIds)
+  const arrivalClaims = new ArrivalClaims({ ...runtime, endRelationships, wake, wakeAll })
   const movedPeers = new MovedPeers({
     ...shared,
-    wake: (actorId) => arriving.wake(actorId),
+    wake,
     refreshLater: (key) => replica.facts.refreshLater(key, 'synchronized'),
   })
   const deps = workerDeps(runtime)

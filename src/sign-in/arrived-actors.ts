@@ -5,11 +5,18 @@ import type { Queries, Store, Transaction } from '../store/store.ts'
 import { LostRace } from './lost-race.ts'
 import { SignInRefusal } from './refusal.ts'
 
+/** The actor that a person takes. */
+export interface ClaimedActor {
+  readonly actorId: string
+  /** Keys of what the person keeps of it (`moving/arrived-readers.ts`). */
+  readonly kept: readonly string[]
+}
+
 export interface ArrivedActorsDeps {
   readonly store: Pick<Store, 'read'>
   readonly uniqueCreator: boolean
-  /** Ends the code of the actor, and begins its work. False: the code was used before. */
-  readonly takeArrival: (tx: Transaction, actorId: string) => Promise<boolean>
+  /** Ends the code of the actor and what its owner does not keep, and begins its work. False: the code was used before. */
+  readonly takeArrival: (tx: Transaction, actorId: string, kept: readonly string[]) => Promise<boolean>
 }
 
 export class ArrivedActors {
@@ -29,8 +36,8 @@ export class ArrivedActors {
    *
    * @throws SignInRefusal when another person has taken it meanwhile, or another actor has the name.
    */
-  async take(tx: Transaction, actorId: string, creator: string): Promise<void> {
-    if (!(await this.#deps.takeArrival(tx, actorId))) throw new SignInRefusal('already_taken')
+  async take(tx: Transaction, { actorId, kept }: ClaimedActor, creator: string): Promise<void> {
+    if (!(await this.#deps.takeArrival(tx, actorId, kept))) throw new SignInRefusal('already_taken')
     if (this.#deps.uniqueCreator && !(await isCreatorFree(tx, creator, actorId))) throw new LostRace()
     await setCreator(tx, actorId, creator)
   }

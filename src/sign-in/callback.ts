@@ -7,7 +7,7 @@ import type { IssuedTokens } from '../token/chain.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { SpaSession } from '../token/spa-sessions.ts'
 import type { Claims } from './account-linking.ts'
-import type { SignInAttempt, SessionEntry } from './establish-session.ts'
+import type { Entered, SignInAttempt, SessionEntry } from './establish-session.ts'
 import { type TokenDeliveryMode, type Flow, redirectUrlOf } from './flow.ts'
 import type { FreeText } from './email-entry.ts'
 import type { Person, Provider, Providers } from './provider.ts'
@@ -194,20 +194,20 @@ export class SignInCallback {
   ): Promise<Ending> {
     const { entry, claims, freeText } = this.#deps
     const person = await this.#personOf(begun, response)
-    const { expectedActorId, expectedIdentifier, claimedActorId = null } = flow
+    const { expectedActorId, expectedIdentifier, claimed = null } = flow
     const attempt: SignInAttempt = {
       ...this.#attempt(begun, person, sender),
       beganWith: 'web',
       expectedActorId,
       expectedIdentifier,
-      claimedActorId,
+      claimed,
       asksFirst: true,
       needsAddress: flow.forClient,
     }
     const entering = await entry.enter(attempt)
     switch (entering.kind) {
       case 'entered':
-        return { kind: 'web', tokens: entering.tokens, redirect: this.#pathOf(flow.redirect) }
+        return { kind: 'web', tokens: entering.tokens, redirect: this.#pathAfter(entering, flow) }
       case 'address-needed':
         return { kind: 'address-needed', session: await freeText.begin(this.#asking(begun, person), sender.browser) }
       case 'claim-needed': {
@@ -218,6 +218,11 @@ export class SignInCallback {
       default:
         return entering satisfies never
     }
+  }
+
+  #pathAfter({ actor, isAway }: Entered, { redirect }: WebFlow): string | null {
+    if (isAway !== true) return this.#pathOf(redirect)
+    return new URL(`${actor.id}/www/move`, this.#deps.targets.root).pathname
   }
 
   /** Checks the target again, because the configuration may have changed since the sign-in began. */

@@ -10,7 +10,7 @@ import type { Runtime } from '../runtime.ts'
 import type { TokenRoom } from '../token/create.ts'
 import { Sessions } from '../token/sessions.ts'
 import { Accounts } from './accounts.ts'
-import { ArrivedActors } from './arrived-actors.ts'
+import { ArrivedActors, type ArrivedActorsDeps } from './arrived-actors.ts'
 import { ConfiguredProviders, outsidePlans, type ProviderChoice } from './configured.ts'
 import { EmailLinkProvider } from './email-link/email-link-provider.ts'
 import { EmailLinkSignIn } from './email-link/email-link-sign-in.ts'
@@ -32,7 +32,6 @@ import { WebAuthn } from './passkey/webauthn.ts'
 import { ProvidersWithOwn } from './own/providers-with-own.ts'
 import { SignIn } from './sign-in.ts'
 import { States } from './states.ts'
-import type { Transaction } from '../store/store.ts'
 
 export function createAccounts({ store, keyRing, now, registry, log, handles }: Runtime): Accounts {
   return new Accounts({
@@ -58,7 +57,7 @@ interface SignInNeeds {
   readonly localPages: LocalPages
   readonly plans: readonly ProviderChoice[]
   /** Takes an actor that came from another service, in the transaction of the sign-in. */
-  readonly takeArrival: (tx: Transaction, actorId: string) => Promise<boolean>
+  readonly takeArrival: ArrivedActorsDeps['takeArrival']
   /** Replaces the providers of the plans. */
   readonly providers: Providers | undefined
   /** Names the user of the embedding program. Null: it does not. */

@@ -16,12 +16,13 @@ import type { Beginning, IssuedTokens } from '../token/chain.ts'
 import type { Tokens } from '../token/tokens.ts'
 import { type Account, findAccounts, type FoundAccounts } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
-import type { ArrivedActors } from './arrived-actors.ts'
+import type { ArrivedActors, ClaimedActor } from './arrived-actors.ts'
 import { type PersonIdentity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
 import { ensureInteractiveTrust } from './interactive-trust.ts'
 import { LostRace } from './lost-race.ts'
 import type { NewOwnAccount, OwnAccount, Person } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
+import { writeOwner } from '../actor/write-owner.ts'
 
 export interface EntryDeps {
   readonly store: Store
@@ -53,7 +54,7 @@ export interface SignInAttempt {
   readonly expectedActorId?: string | null
   readonly expectedIdentifier?: string | null
   /** The actor from another service that the person takes. The identity must not have an account yet. */
-  readonly claimedActorId?: string | null
+  readonly claimed?: ClaimedActor | null
   /** The trust type that an AI client requests. It requires a confirmed address. */
   readonly trustType?: string | null
   /** Refuses a person without a confirmed address, instead of asking for an address. */
@@ -64,6 +65,8 @@ export interface SignInAttempt {
 
 export interface Entered {
   readonly kind: 'entered'
+  /** True for an actor that is on the way to another service, or there. Its owner sees only the page of the move. */
+  readonly isAway?: true
   readonly actor: Pick<Actor, 'id' | 'creator'>
   readonly tokens: IssuedTokens
 }
@@ -115,6 +118,8 @@ export class SessionEntry {
       const found = await this.#find(attempt, identity)
       if (found === null) continue
       if (found.kind !== 'resolved') return found
+      const away = await this.#enterAway(attempt, found.account)
+      if (away !== null) return away
       const tokens = await this.finish(attempt, found.account)
       if (tokens !== null) return { kind: 'entered', actor: found.account.actor, tokens: tokens.issued }
     }
@@ -123,17 +128,37 @@ export class SessionEntry {
 
   /** Enters the account that the proof of this service names. */
   async #enterOwn(attempt: SignInAttempt, { actorId, newAccount }: OwnAccount): Promise<Entered> {
-    const { claimedActorId = null } = attempt
-    if (claimedActorId !== null && newAccount === null) throw new SignInRefusal('has_account')
+    const { claimed = null } = attempt
+    if (claimed !== null && newAccount === null) throw new SignInRefusal('has_account')
     const account =
       newAccount === null
         ? await this.#ownAccount(attempt, actorId)
-        : claimedActorId === null
+        : claimed === null
           ? await this.#makeOwn(attempt, actorId, newAccount)
-          : this.#claimOwn(claimedActorId, newAccount)
+          : this.#claimOwn(claimed, newAccount)
+    const away = await this.#enterAway(attempt, account)
+    if (away !== null) return away
     const tokens = await this.finish(attempt, account)
     if (tokens === null) throw new SignInRefusal('exchange_failed', 'The actor was deleted meanwhile')
     return { kind: 'entered', actor: account.actor, tokens: tokens.issued }
+  }
+
+  /** Begins a session in which the owner of an actor that moves, or has moved, finds the link to it. Null: the actor is here. */
+  async #enterAway(attempt: SignInAttempt, { actor, identifier, isNew }: ResolvedAccount): Promise<Entered | null> {
+    const { beganWith, claimed = null, device, person } = attempt
+    if (isNew || claimed !== null || beganWith !== 'web') return null
+    const { store, actors, tokens } = this.#deps
+    const found = await actors.find(actor.id)
+    if (found?.residence !== 'moving' && found?.residence !== 'moved') return null
+    const session = {
+      actorId: actor.id,
+      identifier,
+      beganWith,
+      device,
+      ...present({ authenticatedAt: person.authenticatedAt }),
+    }
+    const issued = await writeOwner(store, actor.id, (tx) => tokens.startSession(tx, session))
+    return { kind: 'entered', isAway: true, actor, tokens: issued }
   }
 
   async #ownAccount(attempt: SignInAttempt, actorId: string): Promise<ResolvedAccount> {
@@ -164,10 +189,11 @@ export class SessionEntry {
   }
 
   /** The person opens an arrived actor by a method of this service. */
-  #claimOwn(actorId: string, { name, identifier, store }: NewOwnAccount): ResolvedAccount {
+  #claimOwn(claimed: ClaimedActor, { name, identifier, store }: NewOwnAccount): ResolvedAccount {
     const { accounts, arrivedActors } = this.#deps
+    const { actorId } = claimed
     const prepare = async (tx: Transaction): Promise<void> => {
-      await arrivedActors.take(tx, actorId, name)
+      await arrivedActors.take(tx, claimed, name)
       if (!(await accounts.insert(tx, { actorId, identifier, verified: true, subject: null }))) throw new LostRace()
       await store(tx)
     }
@@ -175,11 +201,12 @@ export class SessionEntry {
   }
 
   /** The person opens an arrived actor by a provider. */
-  #claim(actorId: string, { identifier, address }: Proven, subject: string): ResolvedAccount {
+  #claim(claimed: ClaimedActor, { identifier, address }: Proven, subject: string): ResolvedAccount {
     const { accounts, arrivedActors, mode } = this.#deps
+    const { actorId } = claimed
     const prepare = async (tx: Transaction): Promise<void> => {
       await accounts.supersede(tx, { id: actorId, creator: identifier })
-      await arrivedActors.take(tx, actorId, identifier)
+      await arrivedActors.take(tx, claimed, identifier)
       const own = address === null || mode === 'provider' ? subject : null
       if (!(await accounts.insert(tx, { actorId, identifier, verified: true, subject: own }))) throw new LostRace()
     }
@@ -195,11 +222,11 @@ export class SessionEntry {
     const { accounts, isTaken } = await this.#accountsOf(identifier, subject)
     const account = accountOf(accounts, identifier, subject, this.#deps.mode)
     refuseOthers(attempt, account, identifier)
-    const { claimedActorId = null } = attempt
-    if (claimedActorId !== null) {
+    const { claimed = null } = attempt
+    if (claimed !== null) {
       if (account !== null) throw new SignInRefusal('has_account')
       if (identity.kind === 'missing') throw new SignInRefusal('no_address')
-      return { kind: 'resolved', account: this.#claim(claimedActorId, identity, subject) }
+      return { kind: 'resolved', account: this.#claim(claimed, identity, subject) }
     }
     if (identity.kind === 'missing' && needsAddress(attempt) && !hasAddress(account))
       throw new SignInRefusal('no_address')

@@ -1,3 +1,5 @@
+import type { ClaimedActor } from './arrived-actors.ts'
+
 /** The purpose of a sign-in. It is stored sealed with the state and decides how the callback finishes. */
 export type Flow =
   /** A browser on the pages of the service. */
@@ -8,7 +10,7 @@ export type Flow =
       /** The actor whose page was requested, or null. A sign-in with another identity is refused. */
       readonly expectedActorId: string | null
       /** The actor from another service that the person takes. */
-      readonly claimedActorId?: string
+      readonly claimed?: ClaimedActor
       /** The email address that the person typed before the sign-in. */
       readonly expectedIdentifier: string | null
       /**

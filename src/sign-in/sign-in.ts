@@ -44,6 +44,8 @@ export interface OnWeb {
   readonly actorId: string | undefined
   /** The code by which the person takes an actor from another service. Default: the person has an account. */
   readonly claim: string | undefined
+  /** Keys of what the person keeps of that actor. Default: nothing. */
+  readonly kept?: readonly string[] | undefined
   /** The typed email address. */
   readonly hint: string | undefined
   /** The browser cookie. */
@@ -117,7 +119,16 @@ export class SignIn {
    * @returns the provider's URL, to which the browser goes.
    * @throws ServiceError `bad_request` for an unknown provider or an unsafe redirect, SignInRefusal.
    */
-  async beginOnWeb({ provider: name, redirect, actorId, claim, hint, browser, isFresh }: OnWeb): Promise<string> {
+  async beginOnWeb({
+    provider: name,
+    redirect,
+    actorId,
+    claim,
+    hint,
+    browser,
+    isFresh,
+    kept = [],
+  }: OnWeb): Promise<string> {
     const provider = requireProvider(this.providers, name)
     const path = redirect === undefined ? null : this.targets.parsePath(redirect)
     if (redirect !== undefined && path === null) {
@@ -130,7 +141,7 @@ export class SignIn {
         kind: 'web',
         redirect: path,
         expectedActorId: claimed === null ? (actorId ?? null) : null,
-        ...(claimed === null ? {} : { claimedActorId: claimed }),
+        ...(claimed === null ? {} : { claimed: { actorId: claimed, kept } }),
         expectedIdentifier: address,
         forClient: path !== null && this.endsAtClient(path),
       },

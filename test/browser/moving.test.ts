@@ -1,4 +1,4 @@
-/* cspell:ignore umziehen Umziehen Umzug Hierher umgezogen einem anderen Dienst Dienstes Adresse läuft abbrechen abgebrochen */
+/* cspell:ignore einer Passphrase umziehen Umziehen Umzug Hierher umgezogen einem anderen Dienst Dienstes Adresse läuft abbrechen abgebrochen */
 /** The pages of a move to another service, in a real browser. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
@@ -7,7 +7,7 @@ import { relate } from '../support/friends.ts'
 import { ServiceNetwork } from '../support/service-network.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
-import { arrivedAt } from '../support/moving.ts'
+import { arrivedAt, type MoveView } from '../support/moving.ts'
 import { until } from '../support/until.ts'
 
 const start = sqliteService()
@@ -49,6 +49,7 @@ const words = {
     running: 'Your account is moving',
     stop: 'Stop move',
     stopped: 'Move stopped.',
+    passphrase: 'Use a passphrase',
   },
   de: {
     link: 'Umziehen',
@@ -58,6 +59,7 @@ const words = {
     running: 'Der Umzug läuft',
     stop: 'Umzug abbrechen',
     stopped: 'Umzug abgebrochen.',
+    passphrase: 'Mit einer Passphrase',
   },
 } as const
 
@@ -70,7 +72,7 @@ describe('the pages of a move', () => {
   for (const locale of ['en', 'de'] as const)
     for (const javaScriptEnabled of [true, false]) {
       it(`move an account, and hand it over by a link, in ${locale}, with${javaScriptEnabled ? '' : 'out'} JavaScript (R-LOOK-04, R-MOVE-08)`, async () => {
-        const { old, home, alice } = await begin()
+        const { old, home, alice, bob } = await begin()
         const page = await visitAsOwner(old, alice, '/settings', { locale, javaScriptEnabled })
         await page.locator('#move').locator('xpath=..').getByRole('link').click()
         await page.getByRole('heading', { level: 1, name: words[locale].title }).waitFor()
@@ -85,12 +87,21 @@ describe('the pages of a move', () => {
         released.resolve()
         await until(async () => (await home.request(`/${alice.id}/meta`)).status === 200)
         await page.goto(claim)
-        await page.getByRole('button').click()
+        const boxes = page.getByRole('checkbox')
+        assert.equal(await boxes.count(), 2)
+        for (const box of await boxes.all()) assert.equal(await box.isChecked(), false)
+        await page.getByRole('checkbox', { name: `${old.url}/${bob.id}` }).check()
+        await page.getByRole('button', { name: words[locale].passphrase }).click()
         const passphrase = await page.locator('dd code').innerText()
         assert.match(passphrase, /^[0-9a-f]{40}$/)
         const there = await visitAsOwner(home, { ...alice, passphrase }, '/move', { locale, javaScriptEnabled })
         await there.locator('#arrived').waitFor()
         assert.match(await there.locator('main').innerText(), new RegExp(old.url.replaceAll('.', '\\.')))
+        const { parts } = await home.app.running()
+        assert.deepEqual(
+          (await parts.trusts.list(alice.id)).map(({ peerId }) => peerId),
+          [bob.id],
+        )
         assert.deepEqual([...page.complaints, ...there.complaints], [])
       })
     }
@@ -124,7 +135,19 @@ describe('the pages of a move', () => {
     const carol = await old.createActor('carol@example.com')
     await relate(carol, [old, alice])
     network.fate = ({ url }) => (url.startsWith(`${old.url}/${bob.id}/meta`) ? 'unreached' : 'arrives')
-    assert.equal((await alice.request('POST', '/move', { to: home.url })).status, 202)
+    const moved = await visitAsOwner(old, alice, '/move', { bypassCSP: true })
+    const begun = await alice.request('POST', '/move', { to: home.url })
+    assert.equal(begun.status, 202)
+    const { leaving } = (await begun.json()) as MoveView
+    await until(async () => (await home.request(`/${alice.id}/meta`)).status === 200)
+    const claim = await openPage({ bypassCSP: true })
+    await claim.goto(leaving?.claim_url ?? '')
+    await claim.getByRole('checkbox').first().waitFor()
+    assert.deepEqual(await faultsInEveryLook(claim), [])
+    await until(async () => (await old.request(`/${alice.id}/meta`)).status === 308)
+    await moved.goto(`${old.url}/${alice.id}/www/move`)
+    await moved.getByRole('heading', { level: 2, name: 'Your account has moved' }).waitFor()
+    assert.deepEqual(await faultsInEveryLook(moved), [])
     await arrivedAt(home, alice)
     const { parts } = await home.app.running()
     await until(async () => (await parts.arrivalClaims.find(alice.id))?.counts.informed === 1)

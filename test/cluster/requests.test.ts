@@ -37,7 +37,8 @@ const more: Readonly<Record<string, readonly string[]>> = {
   cancelMove: ['actor'],
   getMove: ['actor'],
   moveClaimPage: ['actor'],
-  moveClaimForm: ['actor'],
+  getArrivedReaders: ['actor'],
+  takeArrivedActor: ['actor'],
 }
 
 describe('a request on a cluster', () => {

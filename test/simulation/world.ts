@@ -184,12 +184,14 @@ export class World {
     return credential
   }
 
-  /** Takes an actor that came from another service, as its owner. Returns its passphrase. Null: it is not here yet. */
+  /** Takes an actor that came from another service, as its owner, with all that came along. Returns its passphrase. Null: it is not here yet. */
   take(actor: SimActor): Promise<string | null> {
     return this.inside(actor, async ({ parts: { actors, arrivalClaims }, store }) => {
       const found = await actors.find(actor.id)
       if (found?.residence !== 'here') return null
-      await store.writeActor(actor.id, (tx) => arrivalClaims.take(tx, actor.id))
+      const { readers } = await arrivalClaims.readers(actor.id)
+      const kept = readers.map(({ key }) => key)
+      await store.writeActor(actor.id, (tx) => arrivalClaims.take(tx, actor.id, kept))
       return actors.passphraseOf(found)
     })
   }

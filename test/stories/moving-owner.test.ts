@@ -1,10 +1,12 @@
 /** The owner of an actor that moves: beginning, stopping, taking it at the new service, and the state of the peers. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { resolveConfig } from '../../src/config/config.ts'
 import { passkey } from '../../src/index.ts'
+import { EvilHome } from '../support/evil-home.ts'
 import { relate } from '../support/friends.ts'
 import { arrivedAt, movingWorld, type MoveView, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
-import { PasskeyPage, signInWith, signUpWith } from '../support/passkey-page.ts'
+import { continueUrlIn, PasskeyPage, signInWith, signUpWith } from '../support/passkey-page.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { newPerson, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
@@ -23,9 +25,21 @@ const message = async (answer: Response): Promise<string> => ((await answer.json
 /** The path and query of a link to the new service. */
 const pathIn = (claimUrl: string | undefined): string => (claimUrl ?? '').slice(newUrl.length)
 
-/** The links of the ways to sign in. */
-function waysIn(page: string): string[] {
-  return [...page.matchAll(/<a class="button" href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'))
+/** Opens the link to the new service and chooses a way to sign in there. Returns the response, and the URL of the sign-in. */
+async function choose(
+  browser: TestBrowser,
+  claimUrl: string | undefined,
+  way: string,
+): Promise<{ readonly answer: Response; readonly next: string }> {
+  const [target = '', code = ''] = pathIn(claimUrl).split('?code=')
+  const answer = await browser.post(target, { code, way })
+  return { answer, next: answer.headers.get('location') ?? '' }
+}
+
+/** Continues a chosen way at the provider. */
+async function finish(browser: TestBrowser, next: string, sub: string): Promise<Response> {
+  const { url } = await (await provider()).signIn(next, sub)
+  return browser.get(url.href)
 }
 
 forEachService((start) => {
@@ -51,6 +65,24 @@ forEachService((start) => {
       assert.deepEqual(await (await alice.request('GET', '/move')).json(), { leaving: null, arrived: null })
       assert.equal((await alice.request('PUT', '/properties/a', { b: 1 })).status, 204)
       assert.equal((await world.old.request(`/${alice.id}/meta/moving`)).status, 404)
+    })
+
+    it('needs an origin that the new service lists (R-MOVE-10)', async () => {
+      const listed = { TROUPE_ACCEPT_MOVES: 'https://other.example.com,https://old.example.com' }
+      const { acceptMoves } = resolveConfig({ mode: 'development' }, listed)
+      assert.deepEqual(acceptMoves, ['https://other.example.com', 'https://old.example.com'])
+      const world = await movingWorld(start, { home: { acceptMoves } })
+      const alice = await world.old.createActor('alice@example.com')
+      for (const origin of [
+        'https://evil.example.com',
+        'https://old.example.com.evil.example',
+        'http://old.example.com',
+      ]) {
+        const evil = await EvilHome.start(world.network, alice.id, origin)
+        assert.equal(await evil.announce(world.home), 403, origin)
+      }
+      await world.move(alice)
+      await world.landed(alice)
     })
 
     it('needs a recent sign-in (R-MOVE-08)', async () => {
@@ -196,9 +228,10 @@ forEachService((start) => {
       const browser = new TestBrowser(world.home)
       const page = await browser.get(pathIn(leaving?.claim_url))
       assert.equal(page.status, 200)
-      const [way = ''] = waysIn(await page.text())
+      assert.match(await page.text(), /<button type="submit" name="way" value="acme">/)
       const person = newPerson(await provider())
-      const entered = await signIn(browser, await provider(), person.sub, way)
+      const { next } = await choose(browser, leaving?.claim_url, 'acme')
+      const entered = await finish(browser, next, person.sub)
       assert.equal(entered.headers.get('location'), `${newUrl}/${alice.id}/www/move`)
       assert.match(await (await browser.get(`/${alice.id}/www/move`)).text(), /Moved here/)
       assert.equal((await world.home.app.actors.get(alice.id))?.creator, person.email)
@@ -206,8 +239,8 @@ forEachService((start) => {
       const again = await signIn(new TestBrowser(world.home), await provider(), person.sub)
       assert.equal(again.headers.get('location'), `${newUrl}/${alice.id}/www`)
       assert.equal((await browser.get(pathIn(leaving?.claim_url))).status, 404)
-      const late = await new TestBrowser(world.home).get(way)
-      assert.equal(late.status, 403)
+      const late = await choose(new TestBrowser(world.home), leaving?.claim_url, 'acme')
+      assert.equal(late.answer.status, 403)
     })
 
     it('takes it with a new passkey (R-MOVE-09)', async () => {
@@ -216,16 +249,17 @@ forEachService((start) => {
       const { leaving } = await world.move(alice)
       await world.landed(alice)
       const browser = new TestBrowser(world.home)
-      const [way = ''] = waysIn(await (await browser.get(pathIn(leaving?.claim_url))).text())
+      const { next } = await choose(browser, leaving?.claim_url, 'passkey')
       const device = new SoftPasskey()
-      const { answer } = await signUpWith(world.home, device, 'Alice', way)
+      const page = await PasskeyPage.at(new URL(next), browser)
+      const answer = await browser.get(continueUrlIn(await (await page.signUp(device, 'Alice')).text()))
       assert.equal(answer.headers.get('location'), `${newUrl}/${alice.id}/www/move`)
       const again = await signInWith(world.home, device)
       assert.equal(again.headers.get('location'), `${newUrl}/${alice.id}/www`)
       // A second person who has the link comes too late.
       const late = await PasskeyPage.open(world.home, '/oauth/login/passkey', new TestBrowser(world.home))
       assert.equal(late.status, 200)
-      assert.equal((await new TestBrowser(world.home).get(way)).status, 403)
+      assert.equal((await choose(new TestBrowser(world.home), leaving?.claim_url, 'passkey')).answer.status, 403)
     })
 
     it('takes it by a new passphrase at a service without a sign-in (R-MOVE-09)', async () => {
@@ -268,11 +302,11 @@ forEachService((start) => {
       const other = newPerson(idp)
       await signIn(new TestBrowser(world.home), idp, other.sub)
       const claiming = new TestBrowser(world.home)
-      const [way = ''] = waysIn(await (await claiming.get(pathIn(leaving?.claim_url))).text())
-      const refused = await signIn(claiming, idp, other.sub, way)
+      const { next } = await choose(claiming, leaving?.claim_url, 'acme')
+      const refused = await finish(claiming, next, other.sub)
       assert.equal(refused.status, 409)
       assert.match(await refused.text(), /another account here/)
-      const taken = await signIn(claiming, idp, person.sub, way)
+      const taken = await finish(claiming, (await choose(claiming, leaving?.claim_url, 'acme')).next, person.sub)
       assert.equal(taken.headers.get('location'), `${newUrl}/${id}/www/move`)
     })
   })

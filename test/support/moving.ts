@@ -13,7 +13,8 @@ export interface MoveView {
     readonly to: string
     readonly state: string
     readonly reason?: string
-    readonly claim_url: string
+    /** Missing for an old session. */
+    readonly claim_url?: string
   } | null
   readonly arrived: {
     readonly from: string
@@ -34,7 +35,7 @@ export interface MovingWorld {
   landed(actor: TestActor): Promise<void>
   /** Resolves when the actor is at the new service, and its owner has taken it with all that came along. */
   arrived(actor: TestActor): Promise<void>
-  /** Resolves when the old service has deleted the actor. */
+  /** Resolves when the old service has deleted the actor, because its owner has taken it. */
   gone(actor: TestActor): Promise<void>
   /** Resolves when no peer waits. */
   informed(actor: TestActor): Promise<MoveView>
@@ -100,10 +101,12 @@ export async function arrivedAt(service: TestService, actor: { readonly id: stri
   await takeAt(service, actor)
 }
 
-/** Takes an actor that is at the service, as its owner, unless it was taken. */
+/** Takes an actor that is at the service, as its owner who keeps all that came along, unless it was taken. */
 export async function takeAt(service: TestService, { id }: { readonly id: string }): Promise<true> {
   const { store, parts } = await service.app.running()
-  await store.writeActor(id, (tx) => parts.arrivalClaims.take(tx, id))
+  const { readers } = await parts.arrivalClaims.readers(id)
+  const kept = readers.map(({ key }) => key)
+  await store.writeActor(id, (tx) => parts.arrivalClaims.take(tx, id, kept))
   return true
 }
 
@@ -125,4 +128,9 @@ export async function secretAt(service: TestService, actorId: string, peerId: st
 /** The address of a peer, as the service has it. */
 export async function addressAt(service: TestService, actorId: string, peerId: string): Promise<string | undefined> {
   return (await (await service.app.running()).parts.trusts.find(actorId, peerId))?.baseuri
+}
+
+/** The fields of the page of an arrival that keep what came along. */
+export function ticks(page: string): string[] {
+  return [...page.matchAll(/<input type="checkbox" name="(keep\.[^"]+)"/g)].map(([, name = '']) => name)
 }

@@ -156,6 +156,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   moveForm: { path: '/:actor/www/move', form: { action: 'stop' }, status: 409 },
   moveClaimPage: { path: '/moves/:actor/claim', status: 404 },
   moveClaimForm: { path: '/moves/:actor/claim', form: { code: 'none' }, status: 403 },
+  getArrivedReaders: { path: '/moves/:actor/claim/readers?code=none', status: 403 },
+  takeArrivedActor: { path: '/moves/:actor/claim/passphrase', body: { code: 'none' }, status: 403 },
   listApprovals: { path: '/:actor/approvals', status: 200 },
   getApproval: { path: '/:actor/approvals/none', status: 404 },
   decideApproval: { path: '/:actor/approvals/none', body: { approved: true }, status: 404 },

@@ -8,6 +8,7 @@ import { activityRoutes } from './actor/activity.ts'
 import { archiveRoutes } from './archive/archive.ts'
 import { historyRoutes } from './history/history.ts'
 import { moveRoutes } from './moves/services.ts'
+import { moveClaimApiRoutes } from './moves/claim-api.ts'
 import { moveClaimRoutes } from './moves/claim.ts'
 import { ownerMoveRoutes } from './moves/owner.ts'
 import { appRoutes } from './oauth/apps.ts'
@@ -72,6 +73,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof archiveRoutes>[0] &
   Parameters<typeof moveRoutes>[0] &
   Parameters<typeof ownerMoveRoutes>[0] &
+  Parameters<typeof moveClaimApiRoutes>[0] &
   Parameters<typeof moveClaimRoutes>[0] &
   Parameters<typeof appRoutes>[0] &
   Parameters<typeof approvalRoutes>[0] &
@@ -130,6 +132,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...moveRoutes(deps),
     ...ownerMoveRoutes(deps),
     ...(deps.config.webUi ? moveClaimRoutes(deps) : []),
+    ...moveClaimApiRoutes(deps),
     ...appRoutes(deps),
     ...approvalRoutes(deps),
     ...liveRoutes(deps),

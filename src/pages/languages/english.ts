@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { FlashMessage } from '../../http/dispatch/flash-messages.ts'
 import type { ErrorCode } from '../../errors.ts'
+import type { ReaderKind } from '../../moving/arrived-readers.ts'
 import type { RuledCategory } from '../../permission/rules.ts'
 import type { Why } from '../../sign-in/refusal.ts'
 import type { Html } from '../shared/values.ts'
@@ -255,6 +256,7 @@ const front = ({ one, many }: EnglishNoun) => ({
   email: 'Email',
   createButton: `Create ${one}`,
   enterEmail: 'Enter your email address.',
+  waits: (from: string) => `This ${one} came from ${from}. Its owner takes it over by the link that is shown there.`,
   otherOwner: (owner: string) => `You’re signed in as ${owner}, but this page belongs to another ${one}.`,
 })
 
@@ -906,9 +908,9 @@ const moving = ({ one, a }: EnglishNoun) => ({
     said === '' ? 'The other service can’t be reached.' : `The other service didn’t agree: ${said}`,
   leaving: `Your ${one} is moving`,
   leavingText: (to: string, moment: Html) => html`To ${to}, started ${moment}.`,
-  claimText: `With this link, you take over your ${one} at the other service. It works once. Keep it until you have signed in there.`,
-  claimHidden:
-    'The link to the other service is shown only shortly after a sign-in. If you don’t have it, stop the move, sign in again and begin again.',
+  moved: `Your ${one} has moved`,
+  movedText: (to: string) => `It is at ${to}, and waits for you there.`,
+  claimText: `With this link, you take over your ${one} at the other service. It works once. Until then, you find it here when you sign in.`,
   claimLink: 'Continue at the other service',
   stop: 'Stop move',
   ended: 'The move has already ended.',
@@ -929,7 +931,21 @@ const moving = ({ one, a }: EnglishNoun) => ({
 
 const arrival = ({ one }: EnglishNoun) => ({
   title: `Take over your ${one}`,
-  text: (from: string) => `It came from ${from}. Choose how you’ll sign in from now on.`,
+  text: (from: string) => `It came from ${from}.`,
+  keepTitle: 'What may stay connected',
+  keepText: `These came along, and can see what your ${one} has from now on. The names are not verified. Tick only what you know. Everything else ends now.`,
+  kinds: {
+    relationship: 'Connections',
+    webhook: 'Webhooks',
+    companion: 'Accounts at other services',
+    invitation: 'Open invitations',
+  } satisfies Record<ReaderKind, string>,
+  noName: 'No name',
+  ownRights: 'with changed access',
+  allTitle: 'All of them',
+  all: (readers: number) => `I know all ${readers}: keep them`,
+  listChanged: 'This list has changed. Check it again.',
+  signInTitle: 'How you’ll sign in from now on',
   coming: `Your ${one} is on its way`,
   comingText: (from: string) => `It is coming from ${from}. Try again in a moment.`,
   reload: 'Reload',

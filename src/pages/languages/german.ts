@@ -227,6 +227,7 @@ const front = (noun: Declined): Messages['front'] => ({
   email: 'E-Mail-Adresse',
   createButton: `${noun.one} erstellen`,
   enterEmail: 'Geben Sie Ihre E-Mail-Adresse ein.',
+  waits: (from) => `Der Umzug von ${from} ist beendet. Übernehmen können Sie ihn mit dem Link, der dort gezeigt wird.`,
   otherOwner: (owner) =>
     `Sie sind als ${owner} angemeldet, aber diese Seite gehört zu ${noun.ein('ein', 'dative', 'ander')}.`,
 })
@@ -906,9 +907,9 @@ const moving = (noun: Declined): Messages['moving'] => ({
     said === '' ? 'Der andere Dienst ist nicht erreichbar.' : `Der andere Dienst hat nicht zugestimmt: ${said}`,
   leaving: 'Der Umzug läuft',
   leavingText: (to, moment) => html`Nach ${to}, begonnen ${moment}.`,
-  claimText: `Mit diesem Link übernehmen Sie ${noun.ein('Ihr', 'accusative')} beim anderen Dienst. Er gilt einmal. Bewahren Sie ihn auf, bis Sie dort angemeldet sind.`,
-  claimHidden:
-    'Der Link zum anderen Dienst wird nur kurz nach einer Anmeldung gezeigt. Wenn Sie ihn nicht haben, brechen Sie den Umzug ab, melden sich neu an und beginnen erneut.',
+  moved: `${noun.ein('Ihr', 'nominative')} ist umgezogen`,
+  movedText: (to) => `Die neue Adresse ist ${to}. Dort können Sie übernehmen, was umgezogen ist.`,
+  claimText: `Mit diesem Link übernehmen Sie ${noun.ein('Ihr', 'accusative')} beim anderen Dienst. Er gilt einmal. Bis dahin finden Sie ihn hier, wenn Sie sich anmelden.`,
   claimLink: 'Weiter beim anderen Dienst',
   stop: 'Umzug abbrechen',
   ended: 'Der Umzug ist bereits beendet.',
@@ -929,7 +930,22 @@ const moving = (noun: Declined): Messages['moving'] => ({
 
 const arrival = (noun: Declined): Messages['arrival'] => ({
   title: `${noun.ein('Ihr', 'accusative')} übernehmen`,
-  text: (from) => `Der Umzug von ${from} ist beendet. Wählen Sie, wie Sie sich künftig anmelden.`,
+  text: (from) => `Der Umzug von ${from} ist beendet.`,
+  keepTitle: 'Was verbunden bleibt',
+  keepText:
+    'Das ist mit umgezogen und kann sehen, was Sie künftig speichern. Die Namen hat niemand geprüft. Wählen Sie nur aus, was Sie kennen. Alles andere endet jetzt.',
+  kinds: {
+    relationship: 'Verbindungen',
+    webhook: 'Webhooks',
+    companion: 'Konten bei anderen Diensten',
+    invitation: 'Offene Einladungen',
+  },
+  noName: 'Ohne Namen',
+  ownRights: 'mit geändertem Zugriff',
+  allTitle: 'Alles zusammen',
+  all: (readers) => `Ich kenne alle ${readers}: behalten`,
+  listChanged: 'Diese Liste hat sich geändert. Prüfen Sie sie noch einmal.',
+  signInTitle: 'Wie Sie sich künftig anmelden',
   coming: `${noun.ein('Ihr', 'nominative')} ist unterwegs`,
   comingText: (from) => `Der Umzug von ${from} läuft noch. Versuchen Sie es gleich noch einmal.`,
   reload: 'Neu laden',

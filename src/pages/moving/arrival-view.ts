@@ -4,7 +4,7 @@ import type { Messages } from '../languages/language.ts'
 import { hiddenFields } from '../shared/forms.ts'
 import { page, type PageContext } from '../shared/layout.ts'
 import type { Html } from '../shared/values.ts'
-import type { ArrivalValues } from './values.ts'
+import type { ArrivalValues, ArrivedReaderRow } from './values.ts'
 
 export function arrivalPage(values: ArrivalValues, { messages }: PageContext): Html {
   const { arrival: words } = messages
@@ -38,19 +38,35 @@ function contentOf(values: ArrivalValues, messages: Messages): Html {
 }
 
 function choices(values: ArrivalValues, { arrival: words, front }: Messages): Html {
-  const { providers, by_passphrase } = values
+  const { providers, by_passphrase, readers, code, version, csrf_token, error } = values
   return html`<p class="lead">${words.text(values.from)}</p>
-${
-  providers.length === 0
-    ? ''
-    : html`<ul class="providers">${providers.map(
-        ({ name, url, display_name: shown }) =>
-          html`<li><a class="button" href="${url}">${name === 'local' ? front.continueAsTestUser : front.continueWith(shown)}</a></li>`,
-      )}</ul>`
+${error === null ? '' : html`<p class="error" role="alert">${error}</p>`}
+<form method="post" action="${values.action}">${hiddenFields({ code, version, csrf_token })}
+${readers.length === 0 ? '' : kept(readers, words)}
+<h2>${words.signInTitle}</h2>
+<ul class="providers">${providers.map(
+    ({ name, display_name: shown }) =>
+      html`<li><button type="submit" name="way" value="${name}">${name === 'local' ? front.continueAsTestUser : front.continueWith(shown)}</button></li>`,
+  )}${by_passphrase ? html`<li><button type="submit"${providers.length === 0 ? '' : html` class="quiet"`}>${words.byPassphrase}</button></li>` : ''}</ul></form>`
 }
-${
-  by_passphrase
-    ? html`<form method="post" action="${values.action}">${hiddenFields({ code: values.code })}<button type="submit"${providers.length === 0 ? '' : html` class="quiet"`}>${words.byPassphrase}</button></form>`
-    : ''
-}`
+
+function kept(readers: readonly ArrivedReaderRow[], words: Messages['arrival']): Html {
+  const groups = Map.groupBy(readers, ({ kind }) => kind)
+  return html`<h2>${words.keepTitle}</h2>
+<p>${words.keepText}</p>
+${[...groups].map(
+  ([kind, rows]) =>
+    html`<fieldset class="group"><legend>${words.kinds[kind]}</legend>${rows.map((row) => readerChoice(row, words))}</fieldset>`,
+)}
+<fieldset><legend>${words.allTitle}</legend><label class="choice"><input type="checkbox" name="all" value="1"> <span>${words.all(readers.length)}</span></label></fieldset>`
+}
+
+function readerChoice(
+  { field, name, address, relationship, has_own_rights }: ArrivedReaderRow,
+  words: Messages['arrival'],
+): Html {
+  const facts = [relationship, has_own_rights ? words.ownRights : ''].filter((fact) => fact !== '').join(' · ')
+  return html`<label class="choice"><input type="checkbox" name="${field}" value="1"> <span>${name === '' ? words.noName : name}${
+    address === '' ? '' : html`<br><code>${address}</code>`
+  }${facts === '' ? '' : html`<br><span class="fine">${facts}</span>`}</span></label>`
 }

@@ -3,7 +3,8 @@ import type { Moment } from '../shared/time.ts'
 import type { ActorPageValues, SignInProvider, SiteValues } from '../shared/values.ts'
 
 export interface ShownLeaving {
-  readonly state: 'moving' | 'failed'
+  /** `moved`: the account is at the other service, and its owner has not taken it there. */
+  readonly state: 'moving' | 'failed' | 'moved'
   /** The address at the other service. */
   readonly to: string
   readonly started: Moment
@@ -42,15 +43,37 @@ export interface MoveValues extends ActorPageValues {
   readonly form_action: string
 }
 
+/** A connection, webhook, companion or invitation that came along. It can read the account when the owner keeps it. */
+export interface ArrivedReaderRow {
+  readonly kind: 'relationship' | 'webhook' | 'companion' | 'invitation'
+  /** Form field that keeps it. Without the field, it is ended. */
+  readonly field: string
+  /** The name that the old service states; empty for none. */
+  readonly name: string
+  /** Empty for an invitation. */
+  readonly address: string
+  /** Name of the trust type; empty for a webhook or a companion. */
+  readonly relationship: string
+  /** Whether it has rights besides those of its trust type. */
+  readonly has_own_rights: boolean
+}
+
 /** The page on which the owner takes an account that came from another service. */
 export interface ArrivalValues extends SiteValues {
   /** `used`: the link is not valid, or was used. `coming`: the account is not here yet. `taken`: it has a new passphrase. */
   readonly state: 'used' | 'coming' | 'here' | 'taken'
   /** The address at the old service; empty for `used`. */
   readonly from: string
-  /** The ways to sign in. */
+  readonly readers: readonly ArrivedReaderRow[]
+  /** Form field `version`, which names the list of readers. */
+  readonly version: string
+  /** Form field `csrf_token`. */
+  readonly csrf_token: string
+  /** Why the form was refused; null without a refusal. */
+  readonly error: string | null
+  /** The ways to sign in: values of the form field `way`. The links keep nothing. */
   readonly providers: readonly SignInProvider[]
-  /** Whether a passphrase opens the pages. */
+  /** Whether a passphrase opens the pages. The form without `way` asks for one. */
   readonly by_passphrase: boolean
   readonly action: string
   /** Form field `code`. */

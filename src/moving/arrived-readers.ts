@@ -1,0 +1,94 @@
+/**
+ * Readers of an arrived actor can read or receive what its owner stores later: relationships, webhooks, companions and open
+ * invitations. The old service states them and proves none, so the owner keeps them by choice (record 111).
+ */
+import { createHash } from 'node:crypto'
+import type { LockedActor, Queries, Transaction } from '../store/store.ts'
+import { deleteCompanion } from '../trust/companion-store.ts'
+import { deleteInvitation } from '../trust/invitations/invitation-store.ts'
+import { deleteWebhook } from '../webhook/webhook-store.ts'
+
+export const readerKinds = ['relationship', 'webhook', 'companion', 'invitation'] as const
+export type ReaderKind = (typeof readerKinds)[number]
+
+export interface ArrivedReader {
+  readonly kind: ReaderKind
+  readonly id: string
+  /** The name that the archive states. Empty: none. */
+  readonly name: string
+  /** Where it receives data. Empty for an invitation, which anyone with its link may use. */
+  readonly address: string
+  /** The trust type of a relationship or an invitation. Empty otherwise. */
+  readonly relationship: string
+  /** Whether a relationship has rights besides those of its trust type. */
+  readonly hasOwnRights: boolean
+  /** Names the reader with all that is shown of it. A reader that changes gets another key. */
+  readonly key: string
+}
+
+type Row = Omit<ArrivedReader, 'kind' | 'hasOwnRights' | 'key'> & { readonly rules: number }
+
+const queries: Readonly<Record<ReaderKind, string>> = {
+  relationship: `SELECT peer_id AS id, CASE nickname WHEN '' THEN description ELSE nickname END AS name, baseuri AS address,
+      relationship, CASE WHEN EXISTS (SELECT 1 FROM permission_override o WHERE o.actor_id = $1 AND o.peer_id = trust.peer_id)
+        THEN 1 ELSE 0 END AS rules
+    FROM trust WHERE actor_id = $1 ORDER BY peer_id LIMIT $2`,
+  webhook: `SELECT webhook_id AS id, description AS name, url AS address, '' AS relationship, 0 AS rules
+    FROM webhook WHERE actor_id = $1 ORDER BY webhook_id LIMIT $2`,
+  companion: `SELECT kind AS id, kind AS name, baseuri AS address, '' AS relationship, 0 AS rules
+    FROM companion WHERE actor_id = $1 ORDER BY kind LIMIT $2`,
+  invitation: `SELECT invitation_id AS id, nickname AS name, '' AS address, relationship, 0 AS rules
+    FROM invitation WHERE actor_id = $1 ORDER BY invitation_id LIMIT $2`,
+}
+
+/** More readers of a kind are not shown, so they cannot be kept. */
+export const mostShownReaders = 5000
+/** No actor has more. */
+const all = Number.MAX_SAFE_INTEGER
+
+export async function findReaders(q: Queries, actorId: string, most = all): Promise<ArrivedReader[]> {
+  const found: ArrivedReader[] = []
+  for (const kind of readerKinds)
+    for (const { rules, ...row } of await q.all<Row>(queries[kind], actorId, most)) {
+      const reader = { kind, ...row, hasOwnRights: rules !== 0 }
+      found.push({ ...reader, key: digestOf(Object.values(reader)) })
+    }
+  return found
+}
+
+/** Names a list of readers. Another list, or a changed reader, has another name. */
+export function readersVersion(readers: readonly ArrivedReader[]): string {
+  return digestOf(readers.map(({ key }) => key))
+}
+
+function digestOf(values: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(values)).digest('base64url')
+}
+
+/** Ends relationships of a locked actor, as its owner does. */
+export type EndRelationships = (
+  tx: Transaction,
+  actor: Pick<LockedActor, 'id' | 'creator' | 'watchedUntil'>,
+  peerIds: readonly string[],
+) => Promise<void>
+
+/** Ends or deletes the readers whose keys are not among `kept`. A reader that changed since the owner saw it has another key. */
+export async function endOtherReaders(
+  tx: Transaction,
+  actor: Parameters<EndRelationships>[1],
+  kept: ReadonlySet<string>,
+  endRelationships: EndRelationships,
+): Promise<void> {
+  const others = (await findReaders(tx, actor.id)).filter(({ key }) => !kept.has(key))
+  const idsOf = (kind: ReaderKind): string[] => others.flatMap((other) => (other.kind === kind ? [other.id] : []))
+  for (const id of idsOf('webhook')) await deleteWebhook(tx, actor.id, id)
+  for (const id of idsOf('companion')) await deleteCompanion(tx, actor.id, id)
+  for (const invitationId of idsOf('invitation')) await deleteInvitation(tx, { actorId: actor.id, invitationId })
+  const peerIds = idsOf('relationship')
+  await endRelationships(tx, actor, peerIds)
+  await tx.run(
+    `DELETE FROM arrival_peer WHERE actor_id = $1 AND peer_id IN (SELECT r.peer FROM rows($2, peer TEXT) AS r)`,
+    actor.id,
+    JSON.stringify(peerIds.map((peerId) => [peerId])),
+  )
+}
