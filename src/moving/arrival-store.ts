@@ -316,15 +316,13 @@ export interface ArrivalPeer {
   readonly state: PeerState
   /** The new secret. */
   readonly secret: Sealed
-  /** JSON of `KeptSettings`; empty before the old relationship was ended. */
-  readonly kept: string
   readonly attempts: number
   readonly reason: string
   /** Unix milliseconds. */
   readonly updatedAt: number
 }
 
-const peerColumns = `actor_id AS "actorId", peer_id AS "peerId", baseuri, relationship, state, secret, kept, attempts, reason,
+const peerColumns = `actor_id AS "actorId", peer_id AS "peerId", baseuri, relationship, state, secret, attempts, reason,
   updated_at AS "updatedAt"`
 
 /** Peers of one run. */
@@ -374,17 +372,16 @@ export async function countPeers(
 
 export async function updatePeer(
   tx: Transaction,
-  peer: Pick<ArrivalPeer, 'actorId' | 'peerId' | 'state' | 'secret' | 'kept' | 'attempts' | 'reason' | 'updatedAt'>,
+  peer: Pick<ArrivalPeer, 'actorId' | 'peerId' | 'state' | 'secret' | 'attempts' | 'reason' | 'updatedAt'>,
   dueAt: number | null,
 ): Promise<void> {
   await tx.run(
-    `UPDATE arrival_peer SET state = $3, secret = $4, kept = $5, attempts = $6, reason = $7, updated_at = $8, due_at = $9
+    `UPDATE arrival_peer SET state = $3, secret = $4, attempts = $5, reason = $6, updated_at = $7, due_at = $8
      WHERE actor_id = $1 AND peer_id = $2`,
     peer.actorId,
     peer.peerId,
     peer.state,
     peer.secret,
-    peer.kept,
     peer.attempts,
     peer.reason,
     peer.updatedAt,

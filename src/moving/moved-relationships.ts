@@ -1,6 +1,6 @@
 /**
  * The relationships of an actor that arrived. Peers that know the extension get a signed statement with the new address and a new
- * secret. The relationships with others are ended, and asked for again.
+ * secret. Others get a trust request from the new address.
  */
 import type { Actor } from '../actor/actor.ts'
 import { findActor } from '../actor/actor-store.ts'
@@ -15,9 +15,7 @@ import { arrivalKey, arrivalPeerSecret, bindingOf } from '../secret/sealed-colum
 import { open, seal } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Transaction } from '../store/store.ts'
-import { trustUrl } from '../trust/baseuri.ts'
 import { sealedSecret } from '../trust/new-trust.ts'
-import { findOverride, type Override, putOverride } from '../trust/override-store.ts'
 import { secretOf } from '../trust/record.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
@@ -52,18 +50,10 @@ export interface MovedRelationshipsDeps {
   readonly onReached: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
 }
 
-/** Settings of the owner for a peer. They are set again for the new relationship. */
-interface KeptSettings {
-  readonly description: string
-  readonly nickname: string
-  readonly override: Override | null
-}
-
 /** The state of a peer after an attempt. `later`: another attempt follows. */
 interface Attempt {
   readonly state: PeerState | 'later'
   readonly reason: string
-  readonly kept?: string
   /** The secret that the peer has taken. */
   readonly stated?: string
 }
@@ -124,8 +114,7 @@ export class MovedRelationships {
           ...current,
           state,
           reason: made.reason,
-          kept: made.kept ?? current.kept,
-          // A secret that is in use, or of no use, is kept only by the relationship.
+          // The relationship has the secret that is in use.
           secret: isOver ? this.#sealed(peer, '') : current.secret,
           attempts: attempts + 1,
           updatedAt: now(),
@@ -139,7 +128,6 @@ export class MovedRelationships {
 
   async #one(arrival: Arrival, actor: Actor, peer: ArrivalPeer): Promise<Attempt> {
     const { store, client } = this.#deps
-    if (peer.kept !== '') return this.#askAgain(actor, peer, JSON.parse(peer.kept) as KeptSettings)
     const trust = await store.read((q) => findTrust(q, peer.actorId, peer.peerId))
     if (trust === null) return { state: 'failed', reason: 'The relationship has ended' }
     const meta = await client.call({ method: 'GET', url: `${trust.baseuri}/meta` })
@@ -147,7 +135,7 @@ export class MovedRelationships {
     if (meta.status === 308) return this.#follow(arrival, actor, peer, trust)
     if (isUnknownTo(meta)) return this.#endedBy(actor, peer)
     if (meta.status !== 200) return { state: 'later', reason: `The peer answered ${meta.status}` }
-    return hasTag(meta.body) ? this.#inform(arrival, actor, peer, trust) : this.#end(actor, peer, trust)
+    return hasTag(meta.body) ? this.#inform(arrival, actor, peer, trust) : this.#askAgain(actor, peer, trust)
   }
 
   /** The peer has moved, too. Its own statement must still find the address that is known here. */
@@ -199,37 +187,21 @@ export class MovedRelationships {
     await onReached(tx, actorId, peerId)
   }
 
-  /** Ends the relationship at the peer by its old secret, and then here. */
-  async #end(actor: Actor, peer: ArrivalPeer, trust: Trust): Promise<Attempt> {
-    const { store, client, keyRing, trusts } = this.#deps
-    const { actorId, peerId } = peer
-    // Asking again would approve the request of the peer, which is the decision of the owner.
+  /**
+   * Asks again, from the new address and with a new secret. The peer keeps its copy, its subscriptions and their numbers, and its
+   * owner approves again. Nothing is ended: a Python peer would delete all of it.
+   */
+  async #askAgain(actor: Actor, peer: ArrivalPeer, trust: Trust): Promise<Attempt> {
+    // An earlier attempt whose answer was lost, or a request of the peer.
+    if (trust.secretHash !== hashSecret(this.#newSecret(peer))) return { state: 'asked', reason: '' }
+    // Asking would approve the request of the peer, which is the decision of the owner.
     if (!trust.approved) return { state: 'failed', reason: 'The peer must send its request again, to the new address' }
-    const url = trustUrl(trust.baseuri, trust.relationship, actorId)
-    const bearer = { secret: secretOf(keyRing, trust), baseuri: trust.baseuri }
-    const outcome = await client.call({ method: 'DELETE', url, bearer })
-    const isEnded = isOk(outcome) || (outcome.kind === 'answered' && [401, 403, 404, 410].includes(outcome.status))
-    if (!isEnded) return { state: 'later', reason: reasonIn(outcome) }
-    const { description, nickname } = trust
-    const override = await store.read((q) => findOverride(q, actorId, peerId))
-    const settings: KeptSettings = { description, nickname, override }
-    const kept = JSON.stringify(settings)
-    await store.writeActor(actorId, (tx) => updatePeer(tx, { ...peer, kept }, this.#deps.now()))
-    await trusts.delete(actor, peerId, null, { byPeer: false, notify: false })
-    return this.#askAgain(actor, { ...peer, kept }, settings)
-  }
-
-  async #askAgain(actor: Actor, peer: ArrivalPeer, settings: KeptSettings): Promise<Attempt> {
-    const { store, trusts } = this.#deps
-    const { actorId, peerId, baseuri, relationship, kept } = peer
+    const { baseuri, relationship, description } = trust
     try {
-      const { description, nickname, override } = settings
-      const asked = await trusts.request(actor, { url: baseuri, relationship, description })
-      if (nickname !== '') await trusts.change(actor, asked.peerId, null, { nickname })
-      if (override !== null) await store.writeActor(actorId, (tx) => putOverride(tx, actorId, peerId, override))
-      return { state: 'asked', reason: '', kept: '' }
+      await this.#deps.trusts.request(actor, { url: baseuri, relationship, description })
+      return { state: 'asked', reason: '' }
     } catch (error) {
-      return { state: 'later', reason: reasonOf(error), kept }
+      return { state: 'later', reason: reasonOf(error) }
     }
   }
 

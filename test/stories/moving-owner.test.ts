@@ -8,6 +8,7 @@ import { relate } from '../support/friends.ts'
 import { arrivedAt, movingWorld, type MoveView, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
 import { continueUrlIn, PasskeyPage, signInWith, signUpWith } from '../support/passkey-page.ts'
 import { PythonPeer } from '../support/python-peer.ts'
+import { PythonSubscriber } from '../support/python-subscriptions.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { newPerson, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 import { SoftPasskey } from '../support/soft-passkey.ts'
@@ -312,7 +313,9 @@ forEachService((start) => {
   })
 
   describe('a peer that does not know the extension', () => {
-    it('loses the old relationship and gets a new request, with the owner’s settings (R-MOVE-07)', async () => {
+    // The Python implementation deletes its copy and its subscriptions when it gets DELETE for a relationship. It keeps both
+    // when a known actor asks again.
+    it('keeps its copy, and approves a request from the new address (R-MOVE-07)', async () => {
       const [old, home] = await Promise.all([start({ listen: true }), start({ listen: true, acceptMoves: true })])
       const alice: TestActor = await old.createActor('alice@example.com')
       const peer = await PythonPeer.start({ autoAccept: 'friend' })
@@ -321,24 +324,51 @@ forEachService((start) => {
       assert.equal(asked.status, 201)
       const before = peer.trusts.get(alice.id)?.secret
       await alice.request('PUT', `/trust/friend/${peer.id}`, { nickname: 'Py' })
+      const subscriber = new PythonSubscriber(peer)
+      const subscription = await subscriber.subscribe(alice.id)
+      await alice.request('PUT', '/properties/mood', 'sunny')
+      await until(() => subscriber.copy.get('mood') === 'sunny')
+      peer.autoAccept = null
       const begun = await alice.request('POST', '/move', { to: home.url })
       assert.equal(begun.status, 202, await begun.clone().text())
       await arrivedAt(home, alice)
       await until(() => peer.trusts.get(alice.id)?.baseuri === `${home.url}/${alice.id}`)
-      assert.deepEqual(peer.events, [
-        `trust_request_received ${alice.id}`,
-        `trust_deleted ${alice.id}`,
-        `trust_request_received ${alice.id}`,
-      ])
+      assert.deepEqual(peer.events, [`trust_request_received ${alice.id}`, `trust_request_received ${alice.id}`])
       const parts = (await home.app.running()).parts
       await until(async () => (await parts.arrivalClaims.find(alice.id))?.counts.asked === 1)
       const trust = await parts.trusts.find(alice.id, peer.id)
       assert.deepEqual(
         [trust?.approved, trust?.peerApproved, trust?.nickname, trust?.description],
-        [true, true, 'Py', 'book club'],
+        [true, false, 'Py', 'book club'],
       )
       assert.notEqual(peer.trusts.get(alice.id)?.secret, before)
       assert.equal(await secretAt(home, alice.id, peer.id), peer.trusts.get(alice.id)?.secret)
+      // A change before the approval arrives after it, by the subscription of before.
+      const handle = await home.app.actors.get(alice.id)
+      await handle?.set('mood', 'rainy')
+      await peer.approve(alice.id)
+      await until(() => subscriber.copy.get('mood') === 'rainy')
+      assert.deepEqual(subscriber.subscriptions, [subscription])
+    })
+
+    it('that refuses the request keeps its relationship, and is tried again (R-MOVE-07)', async () => {
+      const [old, home] = await Promise.all([start({ listen: true }), start({ listen: true, acceptMoves: true })])
+      const alice: TestActor = await old.createActor('alice@example.com')
+      const peer = await PythonPeer.start({ autoAccept: 'friend' })
+      pythons.push(peer)
+      await alice.request('POST', '/trust', { url: peer.url, relationship: 'friend' })
+      let answers = 0
+      peer.route('POST', /^\/trust\/friend$/, () => (answers++ === 0 ? { status: 403 } : undefined))
+      await alice.request('POST', '/move', { to: home.url })
+      await arrivedAt(home, alice)
+      await until(() => answers > 0)
+      const { arrivalClaims, trusts } = (await home.app.running()).parts
+      await until(async () => /valid response/.test((await arrivalClaims.find(alice.id))?.peers[0]?.reason ?? ''))
+      assert.equal((await trusts.find(alice.id, peer.id))?.approved, true)
+      assert.equal(peer.trusts.get(alice.id)?.baseuri, `${old.url}/${alice.id}`)
+      assert.equal(await arrivalClaims.retry(alice.id), 1)
+      await until(async () => (await arrivalClaims.find(alice.id))?.counts.asked === 1)
+      assert.equal(peer.trusts.get(alice.id)?.baseuri, `${home.url}/${alice.id}`)
     })
 
     it('that is down is tried again, and by the owner after it failed (R-MOVE-07)', async () => {

@@ -308,6 +308,7 @@ export class PythonSubscriber {
     if (found === undefined) return { status: 404 }
     const caller = this.#peer.authenticate(request)
     if ('status' in caller) return caller
+    if (!caller.approved) return { status: 403 }
     if (!this.processes) return { status: 400 }
     const body = JSON.parse(request.body) as { sequence: number; data?: Json; url?: string; type?: string }
     if (body.type === 'resync') {

@@ -514,8 +514,6 @@ CREATE TABLE arrival_peer (
   state TEXT NOT NULL DEFAULT 'waiting',
   -- Sealed: the secret that replaces the one of the old service. Empty when it has.
   secret TEXT NOT NULL,
-  -- JSON of what the owner set for the peer, while the relationship is made again. Empty otherwise.
-  kept TEXT NOT NULL DEFAULT '',
   attempts BIGINT NOT NULL DEFAULT 0,
   -- Time of the next attempt. Null: none.
   due_at BIGINT,
