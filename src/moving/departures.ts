@@ -185,12 +185,19 @@ export class Departures {
     return { state: 'arrived', key: JSON.parse(arrival.publicKey) as object, ...fromOf(arrival.origins) }
   }
 
-  /** The new address of an actor that has moved. Null: it has not. */
+  /**
+   * The new address of an actor that has moved. Null: it has not.
+   *
+   * @throws ServiceError `gone` after the redirect has ended. A Python peer deletes its copy and the relationship when an actor
+   *   does not exist (404), and leaves both alone at any other status.
+   */
   async movedTo(actorId: string): Promise<{ readonly url: string; readonly notice: string } | null> {
     if (parseActorId(actorId) === null) return null
     const found = await this.#deps.store.read((q) => findDeparture(q, actorId))
-    const isOver = (found?.endsAt ?? 0) <= this.#deps.now()
-    return found?.state !== 'moved' || isOver ? null : { url: found.url, notice: found.notice }
+    if (found?.state !== 'moved') return null
+    if ((found.endsAt ?? 0) <= this.#deps.now())
+      throw new ServiceError('gone', 'The actor moved to another service, and its address redirects no longer')
+    return { url: found.url, notice: found.notice }
   }
 
   /** Gives the move up. The actor stays. False: it does not move, or has moved already. */

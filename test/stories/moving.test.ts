@@ -184,7 +184,19 @@ forEachService((start) => {
         ['key', 'notice', 'state', 'to'],
       )
       skewMs = 2 * 86_400_000
-      assert.equal((await world.old.request(`/${alice.id}`)).status, 404)
+      // A Python peer deletes its relationship and its copy when a synchronization meets 404 (W-17).
+      for (const [method, path] of [
+        ['GET', ''],
+        ['GET', '/meta'],
+        ['GET', `/trust/friend/${alice.id}`],
+        ['GET', `/subscriptions/${alice.id}/1`],
+        ['PUT', '/properties/x'],
+        ['DELETE', ''],
+      ] as const) {
+        const answer = await world.old.request(`/${alice.id}${path}`, { method })
+        assert.deepEqual([answer.status, answer.headers.get('location')], [410, null], `${method} ${path}`)
+        assert.equal(((await answer.json()) as { error: string }).error, 'gone')
+      }
       assert.equal((await world.old.request(`/${alice.id}/meta/moving`)).status, 404)
     })
   })
