@@ -115,6 +115,13 @@ export function actorMoving(): ServiceError {
   return new ServiceError('actor_moving', undefined, { retryAfterSeconds: 5 })
 }
 
+/** The error for a call to an actor whose content is being replaced. The call may be repeated after some seconds. */
+export function actorClosed(): ServiceError {
+  return new ServiceError('unavailable', 'The content of the actor is being replaced; try again later', {
+    retryAfterSeconds: 5,
+  })
+}
+
 const mostQuoted = 120
 
 /** Quotes a string from a request for a message, as JSON, which fits on one line. Cuts it after 120 characters. */

@@ -1,4 +1,5 @@
 /** `troupe(…)`: the declarations of an application, and the service that they configure. */
+import type { StoredActor } from './actor/actor-store.ts'
 import type { Created, NewActor } from './actor/actors.ts'
 import { type AllActors, allActors } from './actor/all-actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
@@ -58,6 +59,7 @@ import { clientsHandle } from './api/clients.ts'
 import { resolveConfig } from './config/config.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
+import { actorClosed } from './errors.ts'
 import { type Connection, toFetch } from './http/edge/fetch.ts'
 import { type Listening, listen } from './http/edge/server.ts'
 import { type TrustType, TrustTypes } from './permission/trust-types.ts'
@@ -397,9 +399,11 @@ export class App {
     return clientsHandle((await this.running()).parts.clients, systemActorId)
   }
 
-  async #found(find: (service: Service) => Promise<Created['actor'] | null>): Promise<ActorHandle | undefined> {
+  /** @throws ServiceError `unavailable` while an archive replaces the content of the actor. */
+  async #found(find: (service: Service) => Promise<StoredActor | null>): Promise<ActorHandle | undefined> {
     const service = await this.running()
     const actor = await find(service)
+    if (actor?.residence === 'replacing') throw actorClosed()
     return actor === null ? undefined : service.handleOf(actor)
   }
 

@@ -32,7 +32,7 @@ function orNull(row: StoredActor | undefined): StoredActor | null {
 }
 
 /** Finds the actor of the verified creator, or else the oldest one. */
-export async function findActorByCreator(q: Queries, creator: string): Promise<Actor | null> {
+export async function findActorByCreator(q: Queries, creator: string): Promise<StoredActor | null> {
   const id = await findIdByCreator(q, creator)
   return id === null ? null : findActor(q, id)
 }
@@ -60,12 +60,12 @@ export function findActorsAfter(q: Queries, after: ActorPlace, until: number, mo
   )
 }
 
-export async function findActorByProvenCreator(q: Queries, creator: string): Promise<Actor | null> {
+export async function findActorByProvenCreator(q: Queries, creator: string): Promise<StoredActor | null> {
   const id = await findIdByProvenCreator(q, creator)
   return id === null ? null : findActor(q, id)
 }
 
-export async function findActorByProperty(q: Queries, name: string, value: string): Promise<Actor | null> {
+export async function findActorByProperty(q: Queries, name: string, value: string): Promise<StoredActor | null> {
   const row = await q.get<{ id: string }>(
     'SELECT actor_id AS id FROM property_lookup WHERE name = $1 AND value = $2',
     name,

@@ -103,13 +103,13 @@ export class Actors {
   }
 
   /** @param isProven Finds only the actor that belongs to the verified creator. Default: also an actor without proof. */
-  findByCreator(creator: string, isProven = false): Promise<Actor | null> {
+  findByCreator(creator: string, isProven = false): Promise<StoredActor | null> {
     const find = isProven ? findActorByProvenCreator : findActorByCreator
     return this.#deps.store.read((q) => find(q, normalizeCreator(creator)))
   }
 
   /** Finds an actor by the value of an indexed property. @throws ServiceError `bad_request` when the name is not indexed. */
-  findBy(name: string, value: string): Promise<Actor | null> {
+  findBy(name: string, value: string): Promise<StoredActor | null> {
     if (!this.#deps.indexedProperties.has(name)) {
       return Promise.reject(
         new ServiceError(

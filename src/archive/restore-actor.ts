@@ -47,7 +47,7 @@ import { type ArrivingActor, insertKind } from './restored-rows.ts'
 export interface RestoreDeps {
   readonly store: Store
   readonly keyRing: KeyRing
-  readonly bytes: FileBytes
+  readonly bytes: Pick<FileBytes, 'put'>
   readonly uniqueCreator: boolean
   /** Deletes the rows that removed lists of an earlier actor with this id left behind. */
   readonly deleteRemoved: (actorId: string) => Promise<void>
@@ -64,6 +64,21 @@ export interface RestoreDeps {
   readonly arriving?: ArrivingActor
   /** Stores more of the actor, in the transaction that completes it. */
   readonly completing?: (tx: Transaction) => Promise<void>
+  /** Imports the content alone, into an actor that is closed. Default: everything, into a new actor. */
+  readonly content?: ContentImport
+}
+
+/** An import of the content of an archive into an actor that is closed (`replace-actor.ts`). A failed one leaves it as it is. */
+export interface ContentImport {
+  readonly actorId: string
+  /** Which records belong to the content. Others are left out. */
+  readonly takes: (kind: string, record: ArchiveMembers) => boolean
+  /** Whether the actor is found by its properties. */
+  readonly isIndexed: boolean
+  /** Runs in the first transaction, with the actor locked unless it does not exist. */
+  readonly begin: (tx: Transaction) => Promise<void>
+  /** Runs in the transaction that completes the content. */
+  readonly complete: (tx: Transaction) => Promise<void>
 }
 
 export interface Restored {
@@ -120,6 +135,8 @@ class Restore {
   readonly #deps: RestoreDeps
   readonly #records: RecordReader
   readonly #header: ArchiveHeader
+  /** The actor that gets the content. */
+  readonly #id: string
   readonly #passphrase: string
   /** Tells this import from others of the same actor. */
   readonly #import = randomId()
@@ -134,6 +151,7 @@ class Restore {
     this.#deps = deps
     this.#records = records
     this.#header = header
+    this.#id = deps.content?.actorId ?? header.id
     this.#passphrase = deps.passphrase ?? randomPassphrase()
   }
 
@@ -143,15 +161,15 @@ class Restore {
       await this.#readAll()
       await this.#complete()
     } catch (error) {
-      // The move of an arriving actor continues or refuses it.
-      if (this.#deps.arriving === undefined) {
+      // The move of an arriving actor continues or refuses it, and an operator completes a closed one.
+      if (this.#deps.arriving === undefined && this.#deps.content === undefined) {
         await this.#deleteUnfinished(this.#import)
-        await this.#deps.deleteRemoved(this.#header.id)
+        await this.#deps.deleteRemoved(this.#id)
       }
       throw error
     }
     return {
-      actorId: this.#header.id,
+      actorId: this.#id,
       passphrase: this.#passphrase,
       restored: this.#restored,
       leftOut: this.#leftOut,
@@ -161,6 +179,7 @@ class Restore {
   async #begin(): Promise<void> {
     const { store } = this.#deps
     const { id } = this.#header
+    if (this.#deps.content !== undefined) return this.#beginContent(this.#deps.content)
     if (this.#deps.arriving !== undefined && this.#deps.arriving.actorId !== id)
       throw unusableArchive('it is the archive of another actor')
     const { arriving } = this.#deps
@@ -176,17 +195,33 @@ class Restore {
       if (!(await (arriving === undefined ? insert() : arriving.begin(tx, insert))))
         throw (await isComplete(tx, id)) ? this.#exists() : replaced()
       await clearDeletionMarker(tx, id)
-      await tx.run(
-        'INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)',
-        id,
-        marker.bucket,
-        marker.name,
-        JSON.stringify(this.#import),
-        store.now(),
-      )
+      await this.#mark(tx)
     })
     // The transaction has deleted an earlier attempt, and its lists.
     if (arriving !== undefined) await this.#deleteRemoved()
+  }
+
+  async #beginContent({ isIndexed, begin }: ContentImport): Promise<void> {
+    const { store } = this.#deps
+    await this.#deleteRemoved()
+    if (isIndexed) this.#indexed = new Set(await store.read(indexedNames))
+    await store.write(async (tx) => {
+      await lockActor(tx, this.#id)
+      await begin(tx)
+      await this.#mark(tx)
+    })
+  }
+
+  async #mark(tx: Transaction): Promise<void> {
+    await tx.run(
+      `INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (actor_id, bucket, name) DO UPDATE SET data = excluded.data`,
+      this.#id,
+      marker.bucket,
+      marker.name,
+      JSON.stringify(this.#import),
+      this.#deps.store.now(),
+    )
   }
 
   #insert(tx: Transaction): Promise<boolean> {
@@ -231,7 +266,7 @@ class Restore {
   /** The numbers of items come back, so no row of an earlier list may have them. */
   async #deleteRemoved(): Promise<void> {
     const { store, deleteRemoved } = this.#deps
-    const { id } = this.#header
+    const id = this.#id
     await deleteRemoved(id)
     const left = await store.read((q) => q.get('SELECT list FROM removed_list WHERE actor_id = $1 LIMIT 1', id))
     if (left !== undefined)
@@ -258,7 +293,8 @@ class Restore {
   async #readKind(kind: string): Promise<void> {
     if (kind === 'list') return this.#list()
     if (kind === 'file') return this.#file()
-    const given = await this.#records.batch(kind)
+    const given = await this.#taken(kind)
+    if (given.length === 0) return
     if (this.#deps.arriving !== undefined && staysBehind.has(kind)) count(this.#leftOut, kind, given.length)
     else if (kind === 'account') this.#account = given[0] ?? null
     else if (kind === 'property') await this.#values(given)
@@ -270,8 +306,18 @@ class Restore {
     }
   }
 
+  /** The next records of a kind that the import takes. */
+  async #taken(kind: string): Promise<readonly ArchiveMembers[]> {
+    const { content } = this.#deps
+    const all = await this.#records.batch(kind)
+    if (content === undefined) return all
+    const taken = all.filter((one) => content.takes(kind, one))
+    if (taken.length < all.length) count(this.#leftOut, kind, all.length - taken.length)
+    return taken
+  }
+
   async #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const { id } = this.#header
+    const id = this.#id
     return this.#deps.store.write(async (tx) => {
       if ((await lockActor(tx, id)).length === 0) throw replaced()
       await this.#requireOwn(tx)
@@ -281,11 +327,11 @@ class Restore {
 
   /** @throws ServiceError `unavailable` when another import has replaced what this one has begun. */
   async #requireOwn(tx: Transaction): Promise<void> {
-    if ((await importOf(tx, this.#header.id)) !== this.#import) throw replaced()
+    if ((await importOf(tx, this.#id)) !== this.#import) throw replaced()
   }
 
   async #values(given: readonly ArchiveMembers[]): Promise<void> {
-    const { id } = this.#header
+    const id = this.#id
     const values = given.map((one) => ({
       name: recordText(one, 'property', 'name'),
       value: archivedValue(one, 'property'),
@@ -300,8 +346,10 @@ class Restore {
   }
 
   async #list(): Promise<void> {
-    const { id } = this.#header
-    const archived = listOf((await this.#records.next())?.members ?? new Map())
+    const id = this.#id
+    const given = listOf((await this.#records.next())?.members ?? new Map())
+    // The numbers and revisions come back. With the id of the list, handles and entity tags of later items would match again.
+    const archived = this.#deps.content === undefined ? given : { ...given, id: randomId() }
     await this.#write((tx) => beginList(tx, id, archived))
     count(this.#restored, 'list', 1)
     let [oldest, last] = [Number.MAX_SAFE_INTEGER, 0]
@@ -320,7 +368,7 @@ class Restore {
 
   async #file(): Promise<void> {
     const { store, bytes } = this.#deps
-    const { id } = this.#header
+    const id = this.#id
     const given = (await this.#records.next())?.members ?? new Map<string, JsonText>()
     const object = randomId()
     await store.write((tx) => insertObject(tx, { actorId: id, object }, store.now() + objectLeaseMs))
@@ -350,7 +398,7 @@ class Restore {
 
   async #rows(kind: RecordKind, given: readonly ArchiveMembers[]): Promise<void> {
     const { keyRing } = this.#deps
-    const { id } = this.#header
+    const id = this.#id
     const isAboutPeer = kind.kind !== 'relationship' && kind.kind !== 'companion' && kind.key[0] === 'peer_id'
     const complete = given.filter(
       (one) =>
@@ -365,6 +413,7 @@ class Restore {
       now: this.#deps.store.now(),
       hasResync: this.#deps.hasMissedChanges !== false,
       arriving: this.#deps.arriving ?? null,
+      isClosed: this.#deps.content !== undefined,
     }
     await this.#write((tx) => insertKind(tx, id, kind, all))
     count(this.#restored, kind.kind, rows.length)
@@ -374,10 +423,12 @@ class Restore {
   /** Gives the actor its counters, its creator and its account. */
   async #complete(): Promise<void> {
     const { store, uniqueCreator } = this.#deps
-    const { id, creator, trusteeRoot } = this.#header
+    const { creator, trusteeRoot } = this.#header
+    const id = this.#id
     await store.write(async (tx) => {
       await lockActor(tx, id)
       await this.#requireOwn(tx)
+      if (this.#deps.content !== undefined) return this.#completeContent(tx, this.#deps.content)
       if (uniqueCreator && !(await isCreatorFree(tx, creator, id)))
         throw new ServiceError(
           'conflict',
@@ -385,25 +436,39 @@ class Restore {
         )
       await setCreator(tx, id, creator)
       await setTrusteeRoot(tx, id, trusteeRoot)
-      await tx.run(
-        `INSERT INTO file_usage (actor_id, files, bytes)
-         SELECT actor.id, (SELECT COUNT(*) FROM file WHERE actor_id = $1), (SELECT COALESCE(SUM(size), 0) FROM file WHERE actor_id = $1)
-         FROM actor WHERE actor.id = $1`,
-        id,
-      )
+      await this.#countFiles(tx)
       if (this.#account !== null) await this.#restoreAccount(tx, this.#account)
       await this.#deps.completing?.(tx)
-      await tx.run(
-        'DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',
-        id,
-        marker.bucket,
-        marker.name,
-      )
+      await this.#unmark(tx)
     })
   }
 
+  async #completeContent(tx: Transaction, { complete }: ContentImport): Promise<void> {
+    await this.#countFiles(tx)
+    await complete(tx)
+    await this.#unmark(tx)
+  }
+
+  async #countFiles(tx: Transaction): Promise<void> {
+    await tx.run(
+      `INSERT INTO file_usage (actor_id, files, bytes)
+       SELECT actor.id, (SELECT COUNT(*) FROM file WHERE actor_id = $1), (SELECT COALESCE(SUM(size), 0) FROM file WHERE actor_id = $1)
+       FROM actor WHERE actor.id = $1`,
+      this.#id,
+    )
+  }
+
+  async #unmark(tx: Transaction): Promise<void> {
+    await tx.run(
+      'DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',
+      this.#id,
+      marker.bucket,
+      marker.name,
+    )
+  }
+
   async #restoreAccount(tx: Transaction, given: ArchiveMembers): Promise<void> {
-    const { id } = this.#header
+    const id = this.#id
     const row = rowOf(account, id, given, this.#deps.keyRing)
     const providerTokens = seal(this.#deps.keyRing, '{}', bindingOf(accountTokens, id))
     const subject = row['subject'] ?? null

@@ -18,6 +18,8 @@ export interface RestoredRows {
   readonly hasResync: boolean
   /** For an actor that moves here, whose work waits until it is here. Null: the actor is here at once. */
   readonly arriving: ArrivingActor | null
+  /** Whether the work waits until the actor is opened. */
+  readonly isClosed: boolean
 }
 
 /** An actor that moves to this service. */
@@ -66,9 +68,9 @@ async function insertAlarms(
   tx: Transaction,
   actorId: string,
   kind: RecordKind,
-  { rows, now, arriving }: RestoredRows,
+  { rows, now, arriving, isClosed }: RestoredRows,
 ): Promise<void> {
-  const dueAt = (row: RecordRow) => (arriving === null ? (row['at'] ?? now) : null)
+  const dueAt = (row: RecordRow) => (arriving === null && !isClosed ? (row['at'] ?? now) : null)
   const jobs = rows.map((row) => ({ ...row, kind: 'alarm', last: 1, due_at: dueAt(row), created_at: now }))
   await insertRows(tx, kind, actorId, jobs, [
     ['kind', 'TEXT'],
@@ -94,7 +96,16 @@ async function insertSubscriptions(
      WHERE id = $1`,
     actorId,
   )
-  if (!hasResync) return
+  if (hasResync) await insertResyncs(tx, actorId, rows, now)
+}
+
+/** Writes one resync for each subscription, whose row has its keys, granularity, sequence number and state. */
+export async function insertResyncs(
+  tx: Transaction,
+  actorId: string,
+  rows: readonly RecordRow[],
+  now: number,
+): Promise<void> {
   const entries = rows.map((row) => {
     const isCallback = deliversCallbacks(String(row['granularity']))
     return {

@@ -1,11 +1,11 @@
 /** SQL of client access. One statement reads token, chain, actor and relationship, because every call needs them. */
-import type { Actor } from '../actor/actor.ts'
+import type { StoredActor } from '../actor/actor-store.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 
 export interface FoundAccess {
-  readonly actor: Actor
+  readonly actor: StoredActor
   readonly chainId: string
   readonly clientId: string
   readonly peerId: string
@@ -24,7 +24,7 @@ export interface FoundAccess {
   readonly lastUsedAt: number
 }
 
-type AccessRow = Actor & Row<Omit<FoundAccess, 'actor' | 'facts'>> & { readonly facts: string }
+type AccessRow = StoredActor & Row<Omit<FoundAccess, 'actor' | 'facts'>> & { readonly facts: string }
 
 /** Finds a client's access token. Null for any other string. A chain is deleted with its relationship. */
 export async function findClientAccess(q: Queries, hash: SecretHash): Promise<FoundAccess | null> {
@@ -33,7 +33,7 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
     : await q.get<AccessRow>(
         `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, c.last_used_at AS "lastUsedAt", a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
-       a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved",
+       a.guarded_until AS "guardedUntil", a.residence, r.relationship, r.approved AS "isApproved",
        r.approved_until AS "approvedUntil", r.facts, o.ends_at AS "clientUntil"
      FROM token t
      JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
@@ -44,10 +44,10 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
         hash,
       )
   if (row === undefined) return null
-  const { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, ...access } = row
+  const { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, residence, ...access } = row
   return {
     ...access,
-    actor: { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil },
+    actor: { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, residence },
     isApproved: access.isApproved !== 0,
     facts: JSON.parse(row.facts) as TrustFacts,
   }
@@ -64,7 +64,7 @@ async function findRemote(q: Queries, hash: SecretHash): Promise<AccessRow | und
   const row = await q.get<Omit<AccessRow, 'expiresAt' | 'clientUntil'>>(
     `SELECT c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, c.last_used_at AS "lastUsedAt", a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
-       a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved",
+       a.guarded_until AS "guardedUntil", a.residence, r.relationship, r.approved AS "isApproved",
        r.approved_until AS "approvedUntil", r.facts
      FROM token_chain c
      JOIN actor a ON a.id = c.actor_id

@@ -1,6 +1,7 @@
 /** Resolves a client's access token to the actor and the relationship. */
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../caller.ts'
+import { actorClosed } from '../errors.ts'
 import { findClientAccess } from './access-store.ts'
 import { cleanName } from './client.ts'
 import { earliest } from '../permission/grants.ts'
@@ -32,13 +33,15 @@ export interface ClientAccess {
  * Finds the access of a client's token. Null for any other string and for an expired token. Without an approved
  * relationship, the caller is authenticated, but its relationship is empty and grants no rights.
  *
- * @throws ServiceError `store_unavailable`, because a fault of the store must never look like an invalid token.
+ * @throws ServiceError `store_unavailable`, because a fault of the store must never look like an invalid token; `unavailable`
+ *   while the content of the actor is replaced.
  */
 export async function clientAccess(store: Store, token: string): Promise<ClientAccess | null> {
   const form = recognizeToken(token)
   if (form?.chain !== 'client' || form.kind !== 'access') return null
   const found = await store.read((q) => findClientAccess(q, hashSecret(token)))
   if (found === null || judgeAccess(found, store.now()) !== 'alive') return null
+  if (found.actor.residence === 'replacing') throw actorClosed()
   const { actor, chainId, clientId, peerId, scope, audience, expiresAt, approvedUntil, clientUntil } = found
   // The tokens of a client end with its approval, and with the client.
   const end = earliest(approvedUntil, clientUntil)

@@ -175,6 +175,7 @@ ${settings}`,
 troupe actors show <actor> [--json]
 troupe actors export <actor> [--secrets] [--output <file>]
 troupe actors import <file>
+troupe actors import <file> --replace [--as <actor>] [--dry-run] [--yes]
 troupe actors delete <actor> [module] [--yes]
 troupe actors renew-passphrase <actor>
 troupe actors seed <module> [file]
@@ -185,6 +186,10 @@ stored values.
 export writes the archive of an actor: JSON Lines, to standard output or to a new file. With --secrets, it also has the
 secrets of relationships and webhooks, so that they work after an import. Keep such a file like a password.
 import creates an actor from an archive, with the same id. The actor must not exist. - reads standard input.
+import --replace replaces the content of the actor with this id: its properties, lists and files, and with an archive that has
+secrets also its attributes and alarms. Its relationships, subscriptions and sign-ins stay, and its subscribers get a resync. The
+actor answers with 503 meanwhile. It prints what changes and asks first, unless --yes is given. --dry-run changes nothing. --as
+names another actor than that of the archive.
 renew-passphrase replaces the passphrase of an actor and prints the new one. Sessions stay.
 delete deletes an actor with all its data, and notifies its peers. It asks first, unless --yes is given. With the module of
 the application, its handlers receive the same events as when the owner deletes the actor.

@@ -296,7 +296,10 @@ export async function beginWork(tx: Transaction, actorId: string, now: number): 
     now,
   )
   await releaseHeldNotices(tx, actorId, now)
-  await tx.run(`UPDATE job SET due_at = at WHERE actor_id = $1 AND kind = 'alarm' AND due_at IS NULL`, actorId)
+  await tx.run(
+    `UPDATE job SET due_at = at WHERE actor_id = $1 AND kind = 'alarm' AND state = 'live' AND due_at IS NULL`,
+    actorId,
+  )
   await tx.run(
     `UPDATE job SET due_at = $2
      WHERE actor_id = $1 AND kind IN ('event', 'webhook') AND state = 'live' AND due_at IS NULL AND last > done`,

@@ -1,5 +1,6 @@
 import type { ActorRoom } from '../actor/create.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
+import { actorClosed } from '../errors.ts'
 import { subscriptionChange } from '../live/live.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Permission } from '../permission/permission.ts'
@@ -117,6 +118,7 @@ function createWorker(runtime: Runtime, needs: PublicationNeeds) {
       runtime.store.writeActor(actorId, (tx) => publisher.resyncOne(tx, actorId, subscription)),
     fullState: async (actorId, caller, scope) => {
       const actor = await actors.find(actorId)
+      if (actor?.residence === 'replacing') throw actorClosed()
       return actor === null ? null : fullState(property, { actor, caller }, scope)
     },
     maxHighGranularityBytes: config.maxHighGranularityBytes,

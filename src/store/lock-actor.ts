@@ -1,5 +1,5 @@
 /** The statement that locks an actor's row. */
-import { actorMoving, ServiceError } from '../errors.ts'
+import { actorClosed, actorMoving, ServiceError } from '../errors.ts'
 import type { LockedActor } from './store.ts'
 
 /**
@@ -11,9 +11,13 @@ export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscripti
      webhook_count AS "webhookCount", used_bytes AS "usedBytes", used_names AS "usedNames", used_items AS "usedItems", residence
    FROM actor WHERE id = $1 FOR UPDATE`
 
-/** @throws ServiceError `actor_not_found`; `actor_moving`, `actor_moved` for an actor that lives at another service. */
+/**
+ * @throws ServiceError `actor_not_found`; `actor_moving`, `actor_moved` for an actor that lives at another service;
+ *   `unavailable` while its content is replaced.
+ */
 export function requireActor(actor: LockedActor | undefined): LockedActor {
   if (actor === undefined) throw new ServiceError('actor_not_found')
   if (actor.residence === 'here') return actor
+  if (actor.residence === 'replacing') throw actorClosed()
   throw actor.residence === 'moved' ? new ServiceError('actor_moved') : actorMoving()
 }

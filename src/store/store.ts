@@ -41,10 +41,10 @@ export interface Transaction extends Queries {
 }
 
 /**
- * Where an actor lives (docs/spec/moving.md): at this service; on its way to another one, and frozen; at another one; or not yet
- * completely here.
+ * Where an actor lives (docs/spec/moving.md): at this service; on its way to another one, and frozen; at another one; not yet
+ * completely here; or here and closed, while an archive replaces its content (archive/replace-actor.ts).
  */
-export type Residence = 'here' | 'moving' | 'moved' | 'arriving'
+export type Residence = 'here' | 'moving' | 'moved' | 'arriving' | 'replacing'
 
 /** The members of the actor's row that quotas limit. */
 export type KeptCount = 'usedBytes' | 'usedNames' | 'usedItems'

@@ -1,6 +1,14 @@
 /** Exports and imports actors, as the commands do. */
 import { exportActor, wholeView } from '../../src/archive/export-actor.ts'
+import {
+  endReplacement,
+  planReplacement,
+  replaceActor,
+  type ReplaceDeps,
+  type ReplacementPlan,
+} from '../../src/archive/replace-actor.ts'
 import { type Restored, restoreActor } from '../../src/archive/restore-actor.ts'
+import { aroundReplacement } from '../../src/cli/actors/replace-actor.ts'
 import type { TestActor, TestService } from './service.ts'
 
 export type ArchiveLine = Readonly<Record<string, unknown>> & { readonly kind: string }
@@ -59,4 +67,48 @@ export function comparable(archive: string, more = 0): string[] {
 /** The archive that the owner gets. */
 export async function ownArchiveOf(actor: TestActor): Promise<ArchiveLine[]> {
   return linesOf(await (await actor.request('GET', '/export')).text())
+}
+
+async function replaceDeps(service: TestService, archive: string, more: Partial<ReplaceDeps>): Promise<ReplaceDeps> {
+  const { store, keyRing, parts } = await service.app.running()
+  return {
+    store,
+    keyRing,
+    bytes: parts.fileBytes,
+    deleteRemoved: (actorId) => parts.removedLists.deleteRowsOf(actorId),
+    open: () => piecesOf(archive),
+    baseUrl: service.url,
+    quotas: [],
+    around: aroundReplacement({ historyDays: 30, historySize: 4_194_304 }),
+    pause: () => service.settled(),
+    ...more,
+  }
+}
+
+/** Replaces the content of an actor, as `troupe actors import --replace` does. */
+export async function replaced(
+  service: TestService,
+  archive: string,
+  { as = null, ...more }: Partial<ReplaceDeps> & { readonly as?: string | null } = {},
+): Promise<ReplacementPlan> {
+  const deps = await replaceDeps(service, archive, more)
+  const plan = await planReplacement(deps, as)
+  try {
+    await replaceActor(deps, plan)
+  } finally {
+    await endReplacement(deps, plan)
+  }
+  return plan
+}
+
+/** Plans a replacement, as with `--dry-run`. */
+export async function planned(
+  service: TestService,
+  archive: string,
+  { as = null, ...more }: Partial<ReplaceDeps> & { readonly as?: string | null } = {},
+): Promise<ReplacementPlan> {
+  const deps = await replaceDeps(service, archive, more)
+  const plan = await planReplacement(deps, as)
+  await endReplacement(deps, plan)
+  return plan
 }

@@ -55,11 +55,23 @@ async function write(text: string): Promise<void> {
 }
 
 export async function importActorByCommand(args: readonly string[]): Promise<number> {
-  const { words } = commandArgs('troupe actors import', args, {})
+  const { words, options } = commandArgs('troupe actors import', args, {
+    replace: 'boolean',
+    as: 'string',
+    'dry-run': 'boolean',
+    yes: 'boolean',
+  })
   const [path, ...more] = words
   if (path === undefined || more.length > 0)
     throw new UsageError('Cannot run troupe actors import: expected one file, or - for standard input.')
   if (path !== '-' && !existsSync(path)) throw new UsageError(`Cannot read ${path}: the file does not exist.`)
+  if (options.replace === true) {
+    if (path === '-')
+      throw new UsageError('Cannot replace an actor from standard input: name a file, which is read twice.')
+    return (await import('./replace-actor.ts')).replaceActorByCommand(path, options)
+  }
+  const [unused] = Object.keys(options)
+  if (unused !== undefined) throw new UsageError(`Cannot run troupe actors import: --${unused} needs --replace.`)
   const archive = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1_048_576 })
   const { actorId, passphrase, restored, leftOut } = await withExistingStore((store, config) =>
     withRestoring(store, config, (deps) =>

@@ -5,7 +5,7 @@ import type { Authentication } from '../../auth/authenticate.ts'
 import { type Credential, readCredential } from '../../auth/credentials.ts'
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { anonymous, type Caller } from '../../caller.ts'
-import { actorMoving, quoted, ServiceError } from '../../errors.ts'
+import { actorClosed, actorMoving, quoted, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import type { Operators } from '../../sign-in/operators.ts'
 import type { Params } from '../edge/params.ts'
@@ -71,7 +71,8 @@ export class Entrances {
   /**
    * Finds the actor of the path.
    *
-   * @throws ServiceError `actor_not_found`; `actor_moved` with its new address; `actor_moving` while it moves.
+   * @throws ServiceError `actor_not_found`; `actor_moved` with its new address; `actor_moving` while it moves;
+   *   `unavailable` while its content is replaced.
    */
   async #resident(route: Route, exchange: Exchange<string, Params>): Promise<Actor> {
     const { actors, movedTo, basePath } = this.#deps
@@ -79,6 +80,7 @@ export class Entrances {
     const id = params['actor'] ?? ''
     const found = await actors.find(id)
     if (found?.residence === 'here' || (found?.residence === 'moving' && route.servesMoving === true)) return found
+    if (found?.residence === 'replacing') throw actorClosed()
     const hasLeft = found?.residence === 'moved'
     if (hasLeft && route.servesMoving === true && (await this.#isOwnerOf(found, exchange))) return found
     const moved = found === null || hasLeft ? await movedTo(id) : null

@@ -8,7 +8,8 @@ CREATE TABLE actor (
   passphrase TEXT NOT NULL,
   trustee_root TEXT,
   created_at BIGINT NOT NULL,
-  -- 'here'; 'moving' to another service, and frozen; 'moved', until its content is deleted; 'arriving' from another service.
+  -- 'here'; 'moving' to another service, and frozen; 'moved', until its content is deleted; 'arriving' from another service;
+  -- 'replacing', closed while an archive replaces its content.
   residence TEXT NOT NULL DEFAULT 'here',
   -- Most columns below are read with the actor's lock, so the common case costs no further statement.
   -- Number of subscriptions that peers hold at this actor, and how many of them cover a key of a property.

@@ -1,0 +1,297 @@
+/** Replacements of the content of an actor that are killed, refused or impossible. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { App } from '../../src/troupe.ts'
+import { bytesQuota } from '../../src/actor/quotas.ts'
+import { filesQuota } from '../../src/file/quotas.ts'
+import { itemsQuota, namesQuota } from '../../src/property/quotas.ts'
+import type { Store } from '../../src/store/store.ts'
+import { archiveOf, comparable, linesOf, planned, replaced } from '../support/archives.ts'
+import { type Ending, Workplace } from '../support/program.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { dumpStore } from '../support/store-dump.ts'
+import { forEachStore } from '../support/stores.ts'
+import { until } from '../support/until.ts'
+
+const key = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
+const items = 6000
+
+forEachStore((_dialect, open, database) => {
+  describe('a replacement of the content of an actor', () => {
+    let place: Workplace
+    let env: Record<string, string>
+    let store: Store
+    let app: App
+    beforeEach(async () => {
+      place = new Workplace()
+      const { url } = await database()
+      store = await open({ url })
+      env = {
+        DATABASE_URL: url,
+        TROUPE_SECRET_KEYS: key,
+        TROUPE_FILES: place.path('files'),
+        LOG_LEVEL: 'error',
+        BASE_URL: 'http://localhost:3000',
+      }
+      app = new App({
+        type: 'urn:actingweb:example.com:replaced',
+        mode: 'development',
+        database: url,
+        files: place.path('files'),
+        secretKeys: key,
+        baseUrl: 'http://localhost:3000',
+        env: {},
+        logLevel: 'silent',
+      })
+      const { actor } = await app.actors.create({ id: 'ada', creator: 'ada@example.com' })
+      await actor.set('color', 'red')
+      await actor.list('long').extend(Array.from({ length: items }, (_, n) => ({ n, text: 'x'.repeat(50) })))
+      await actor.files.put('hello.txt', 'hello', { type: 'text/plain' })
+      assert.equal((await run('export', 'ada', '--output', 'ada.jsonl')).code, 0)
+      await actor.set('color', 'blue')
+      await actor.set('added', 1)
+      await actor.list('long').append('more')
+    })
+    afterEach(async () => {
+      await app.close()
+      await place.remove()
+    })
+
+    const run = (...args: string[]): Promise<Ending> => place.run(['actors', ...args], { env })
+    const count = async (sql: string): Promise<number> => {
+      const row = await store.read((q) => q.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${sql}`))
+      return row?.n ?? 0
+    }
+    const isClosed = async (): Promise<boolean> => (await count(`actor WHERE residence = 'replacing'`)) > 0
+    const request = (path: string): Promise<Response> => app.fetch(new Request(`http://localhost:3000${path}`))
+    const content = async (): Promise<string[]> =>
+      comparable((await run('export', 'ada')).stdout).filter((line) =>
+        /"kind":"(?:property|item|file|bytes)"/.test(line),
+      )
+
+    const moments = [
+      [
+        'while it reads the archive for the first time',
+        async () => (await count(`actor WHERE residence = 'arriving'`)) > 0,
+        false,
+      ],
+      ['after it closed the actor', isClosed, true],
+      [
+        'after some items',
+        async () => (await isClosed()) && (await count(`list_item WHERE actor_id = 'ada' AND item < 600`)) > 300,
+        true,
+      ],
+    ] as const
+    for (const [when, isReached, isLate] of moments) {
+      it(`that is killed ${when} is never seen in part, and the next one completes it (DUR-24)`, async () => {
+        const wanted = comparable((await import('node:fs')).readFileSync(place.path('ada.jsonl'), 'utf8')).filter(
+          (line) => /"kind":"(?:property|item|file|bytes)"/.test(line),
+        )
+        const before = await content()
+        const killed = place.start(['actors', 'import', 'ada.jsonl', '--replace', '--yes'], { env })
+        await until(async () => {
+          killed.signal('SIGSTOP')
+          if (await isReached()) return true
+          killed.signal('SIGCONT')
+          return false
+        })
+        killed.signal('SIGKILL')
+        await killed.ended
+        const meta = await request('/ada/meta')
+        assert.equal(meta.status, isLate ? 503 : 200)
+        if (isLate) {
+          assert.equal(meta.headers.get('retry-after'), '5')
+          await assert.rejects(app.actors.get('ada'), /The content of the actor is being replaced/)
+        } else assert.deepEqual(await content(), before)
+        const again = await run('import', 'ada.jsonl', '--replace', '--yes')
+        assert.deepEqual([again.code, again.stderr], [0, ''])
+        assert.equal(again.stdout.startsWith('A replacement has begun'), isLate)
+        assert.match(again.stdout, /Replaced the content of actor ada\.\n$/)
+        assert.deepEqual(await content(), wanted)
+        assert.equal((await request('/ada/meta')).status, 200)
+        assert.equal(await count(`actor WHERE creator LIKE 'importing:%'`), 0)
+        assert.equal(await count(`attribute WHERE bucket = '_archive'`), 0)
+        const handle = await app.actors.get('ada')
+        await handle?.list('long').append('the next')
+        assert.equal(await handle?.list('long').length(), items + 1)
+      })
+    }
+
+    it('asks first, and changes nothing without an answer, for a dry run or with wrong options (DUR-25)', async () => {
+      const before = await content()
+      const refusals: readonly (readonly [args: string[], text: string])[] = [
+        [
+          ['ada.jsonl', '--replace'],
+          'Cannot ask for confirmation without a terminal: add --yes to replace the content.',
+        ],
+        [['-', '--replace', '--yes'], 'Cannot replace an actor from standard input: name a file, which is read twice.'],
+        [['none', '--replace', '--yes'], 'Cannot read none: the file does not exist.'],
+        [['ada.jsonl', '--yes'], 'Cannot run troupe actors import: --yes needs --replace.'],
+        [['ada.jsonl', '--dry-run'], 'Cannot run troupe actors import: --dry-run needs --replace.'],
+        [['ada.jsonl', '--as', 'ada'], 'Cannot run troupe actors import: --as needs --replace.'],
+        [['ada.jsonl', '--replace', '--yes', '--as', 'ben'], 'Cannot replace actor "ben": it does not exist.'],
+      ]
+      for (const [args, text] of refusals) {
+        const { code, stderr } = await run('import', ...args)
+        assert.deepEqual([code, stderr.trimEnd()], [1, text])
+      }
+      const dry = await run('import', 'ada.jsonl', '--replace', '--dry-run')
+      assert.deepEqual(
+        [dry.code, dry.stderr, dry.stdout],
+        [
+          0,
+          '',
+          `property    0 added, 1 changed, 1 removed, 0 stay the same
+list        0 added, 1 changed, 0 removed, 0 stay the same
+file        0 added, 0 changed, 0 removed, 1 stays the same
+Not imported: change 3.
+`,
+        ],
+      )
+      assert.deepEqual(await content(), before)
+      assert.equal(await count(`actor WHERE residence = 'arriving'`), 0)
+    })
+  })
+})
+
+forEachService((start) => {
+  const sent = async (actor: TestActor, method: string, path: string, body?: unknown): Promise<void> => {
+    const answer = await actor.request(method, path, body)
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${await answer.text()}`)
+  }
+
+  async function world(): Promise<{ service: TestService; ada: TestActor; archive: string }> {
+    const service = await start({ devtest: true })
+    const ada = await service.createActor('ada@example.com')
+    await sent(ada, 'PUT', '/properties/color', 'red')
+    await sent(ada, 'POST', '/properties', { shopping: { _type: 'list' } })
+    for (const item of ['milk', 'bread', 'tea']) await sent(ada, 'POST', '/properties/shopping', item)
+    await ada.request('PUT', '/files/hello.txt', 'hello', { 'content-type': 'text/plain' })
+    await sent(ada, 'PUT', '/devtest/attribute/private/token', { secret: 1 })
+    const archive = await archiveOf(service, ada.id)
+    await sent(ada, 'PUT', '/properties/color', 'blue')
+    await service.settled()
+    return { service, ada, archive }
+  }
+
+  const textOf = (lines: readonly object[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  const numbered = (lines: readonly object[]): string =>
+    textOf([...lines.slice(0, -1), { kind: 'end', records: lines.length - 1 }])
+
+  describe('a replacement of the content of an actor that is refused', () => {
+    it('by a damaged archive, wherever the damage is, leaves the actor open and as it was (DUR-25)', async () => {
+      const { service, archive } = await world()
+      const { store } = await service.app.running()
+      const before = await dumpStore(store)
+      const lines = linesOf(archive)
+      const broken: string[] = []
+      for (let n = 0; n < lines.length; n++) broken.push(textOf(lines.slice(0, n)))
+      for (let n = 1; n < lines.length - 1; n++) broken.push(textOf(lines.toSpliced(n, 1)))
+      for (const [n, line] of lines.entries()) {
+        if (!['property', 'list', 'item', 'file', 'bytes', 'attribute', 'archive'].includes(line.kind)) continue
+        for (const name of Object.keys(line)) {
+          if (['kind', 'exported_at', 'release', 'secrets', 'trustee_root', 'revision', 'version'].includes(name))
+            continue
+          const { [name]: _left, ...rest } = line
+          broken.push(numbered(lines.with(n, rest as (typeof lines)[number])))
+        }
+      }
+      const property = lines.find(({ kind }) => kind === 'property') ?? { kind: 'property' }
+      const item = lines.findIndex(({ kind }) => kind === 'item')
+      broken.push(numbered(lines.toSpliced(1, 0, { ...property, name: 'shopping' })))
+      broken.push(numbered(lines.toSpliced(item, 0, lines[item] ?? property)))
+      broken.push('', '{}\n', 'nothing', archive.slice(0, -30))
+      assert.ok(broken.length > 40, String(broken.length))
+      for (const text of broken) {
+        await assert.rejects(replaced(service, text), Error, text)
+        assert.deepEqual(await dumpStore(store), before)
+      }
+    })
+
+    it('by the archive of another actor is refused unless the operator names the actor (DUR-26)', async () => {
+      const { service, ada, archive } = await world()
+      const [header, ...rest] = linesOf(archive)
+      assert.ok(header !== undefined)
+      const ben = await service.createActor('ben@example.com')
+      const others: readonly (readonly [object, RegExp])[] = [
+        [{ url: `https://elsewhere.example.com/${ada.id}` }, /it is of https:\/\/elsewhere\.example\.com/],
+        [{ url: `${service.url}/${ben.id}` }, /it is of /],
+        [{ created_at: '2020-01-01T00:00:00.000Z' }, /its actor was created at another time/],
+        [{ actor: ben.id, url: `${service.url}/${ben.id}` }, /its actor was created at another time/],
+      ]
+      const { store } = await service.app.running()
+      const before = await dumpStore(store)
+      for (const [change, message] of others) {
+        const other = textOf([{ ...header, ...change }, ...rest])
+        await assert.rejects(replaced(service, other), message)
+        await assert.rejects(
+          replaced(service, other, { as: 'missing' }),
+          /Cannot replace actor "missing": it does not exist/,
+        )
+        assert.deepEqual(await dumpStore(store), before)
+      }
+      await replaced(service, archive, { as: ben.id })
+      assert.equal(await (await ben.request('GET', '/properties/color')).text(), 'red')
+      assert.equal(await (await ada.request('GET', '/properties/color')).text(), 'blue')
+      assert.equal(await (await ben.request('GET', '/files/hello.txt')).text(), 'hello')
+    })
+
+    it('by a quota leaves the actor as it was (QUO-11)', async () => {
+      const { service, archive } = await world()
+      const { store } = await service.app.running()
+      const before = await dumpStore(store)
+      for (const [quota, used] of [
+        [namesQuota, 2],
+        [itemsQuota, 4],
+        [filesQuota, 1],
+      ] as const) {
+        await assert.rejects(
+          replaced(service, archive, { quotas: [{ quota, limit: used - 1 }] }),
+          (error: { code?: string; detail?: { members?: object } }) => {
+            assert.equal(error.code, 'quota_exceeded')
+            assert.deepEqual(error.detail?.members, { quota: quota.name, limit: used - 1, used })
+            return true
+          },
+        )
+        assert.deepEqual(await dumpStore(store), before)
+        await planned(service, archive, { quotas: [{ quota, limit: used }] })
+      }
+      await assert.rejects(replaced(service, archive, { quotas: [{ quota: bytesQuota, limit: 10 }] }), /bytes of data/)
+      assert.deepEqual(await dumpStore(store), before)
+    })
+
+    it('while the actor moves or its owner imports an archive leaves both alone (DUR-26)', async () => {
+      const { service, ada, archive } = await world()
+      const { store } = await service.app.running()
+      for (const residence of ['moving', 'moved', 'arriving']) {
+        await store.write((tx) => tx.run('UPDATE actor SET residence = $2 WHERE id = $1', ada.id, residence))
+        await assert.rejects(replaced(service, archive), /while it moves between services/)
+      }
+      await store.write((tx) => tx.run(`UPDATE actor SET residence = 'here' WHERE id = $1`, ada.id))
+      await store.write((tx) =>
+        tx.run(`INSERT INTO job (actor_id, kind, id, last, created_at) VALUES ($1, 'import', '', 1, 0)`, ada.id),
+      )
+      await assert.rejects(replaced(service, archive), /its owner imports an archive/)
+      assert.equal((await ada.request('GET', '/properties/color')).status, 200)
+    })
+  })
+
+  describe('a replaced list', () => {
+    it('does not accept handles and entity tags from before (DUR-27)', async () => {
+      const { service, ada, archive } = await world()
+      const tagOf = async (): Promise<string> =>
+        (await ada.request('GET', '/properties/shopping')).headers.get('etag') ?? ''
+      const list = (await service.app.actors.get(ada.id))?.list('shopping')
+      assert.ok(list !== undefined)
+      await list.append('salt')
+      const tag = await tagOf()
+      await replaced(service, archive)
+      // The same number of changes as before the replacement.
+      await list.append('pepper')
+      assert.notEqual(await tagOf(), tag)
+      const stale = await ada.request('POST', '/properties/shopping', 'sugar', { 'if-match': tag })
+      assert.equal(stale.status, 412)
+      assert.deepEqual(await list.items(), ['milk', 'bread', 'tea', 'pepper'])
+    })
+  })
+})
