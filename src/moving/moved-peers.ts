@@ -55,14 +55,21 @@ export class MovedPeers {
   /**
    * Stores the new address and the new secret of a peer. A repeated statement changes nothing.
    *
-   * @throws ServiceError `not_found` without a relationship, `forbidden` for a statement that the known address of the peer does
-   *   not confirm, `unavailable` when that address cannot be read now.
+   * @throws ServiceError `forbidden` for a statement that the new or the known address of the peer does not confirm, `not_found`
+   *   without a relationship, `unavailable` when an address cannot be read now. Without a statement that the new address
+   *   confirms, the answer does not depend on the relationship.
    */
   async take(actor: Actor, peerId: string, text: string): Promise<void> {
     const { store, live, onReached, wake, refreshLater } = this.#deps
-    const before = await store.read((q) => findTrust(q, actor.id, peerId))
-    if (before === null || before.baseuri === '') throw noRelationship()
-    const statement = await this.#verified(actor, before, text)
+    const found = await store.read((q) => findTrust(q, actor.id, peerId))
+    const before = found?.baseuri === '' ? null : found
+    const to = parseBaseuri((await claimedAddress(text)) ?? '')
+    if (to === null || !to.endsWith(`/${peerId}`)) throw refused('it names no address of the peer')
+    // Only the holder of the secret may learn that it is the current one.
+    if (before?.baseuri === to && before.secretHash === hashSecret(await unverifiedSecret(text))) return
+    const claimed = await this.#claimed(actor, peerId, { to, text })
+    if (before === null) throw noRelationship()
+    const statement = await this.#verified(before, claimed)
     if (statement === null) return
     await store.writeActor(actor.id, async (tx, locked) => {
       const current = await findTrust(tx, actor.id, peerId)
@@ -109,29 +116,39 @@ export class MovedPeers {
     })
   }
 
-  /** Null: the statement, or a later one, was taken before. */
-  async #verified(actor: Actor, trust: Trust, text: string): Promise<ProvenStatement | null> {
-    const { baseUrl, now } = this.#deps
-    const { peerId, baseuri } = trust
-    const to = parseBaseuri((await claimedAddress(text)) ?? '')
-    if (to === null || !to.endsWith(`/${peerId}`)) throw refused('it names no address of the peer')
-    // Only the holder of the secret may learn that it is the current one.
-    if (to === baseuri && trust.secretHash === hashSecret(await unverifiedSecret(text))) return null
-    const publicKey = await this.#keyFor(trust, to)
+  /** The statement that the home at the address makes. Whether this home is the one of a related peer is still open. */
+  async #claimed(
+    actor: Actor,
+    peerId: string,
+    { to, text }: { readonly to: string; readonly text: string },
+  ): Promise<ProvenStatement> {
+    const { client, baseUrl, now } = this.#deps
+    const reading = await readMove(client, to)
+    if (reading.kind === 'failed') throw unreadable(reading.reason)
+    if (reading.kind === 'none') throw refused('the address knows no move')
+    const { publicKey } = reading.home
     const expected = { from: to, peer: `${baseUrl}/${actor.id}`, now: now() }
     const statement = await verifyStatement(text, publicKey, expected).catch((error: unknown) => {
       throw refused(error instanceof Error ? error.message : String(error))
     })
+    if (statement.actorId !== peerId) throw refused('it is about another actor')
+    if (!usableSecret.test(statement.secret)) throw refused('its secret cannot be used')
+    return { ...statement, publicKey }
+  }
+
+  /** Null: the statement, or a later one, was taken before. */
+  async #verified(trust: Trust, statement: ProvenStatement): Promise<ProvenStatement | null> {
+    const { from: to } = statement
+    const publicKey = await this.#keyFor(trust, to)
+    if (!isSameKey(publicKey, statement.publicKey)) throw refused('the address has another key than the notice names')
     // A copy of an earlier statement must not bring its secret, or an address that the peer has left, back.
     if (!isNewer(statement, trust)) {
-      if (to === baseuri) return null
+      if (to === trust.baseuri) return null
       throw refused('it is not newer than the last one')
     }
     // The peer repeats it with the secret that it has now.
     if (statement.statedAt < trust.createdAt) throw refused('the relationship is newer than the statement')
-    if (statement.actorId !== peerId) throw refused('it is about another actor')
-    if (!usableSecret.test(statement.secret)) throw refused('its secret cannot be used')
-    return { ...statement, publicKey }
+    return statement
   }
 
   /**
@@ -205,17 +222,13 @@ async function moveCompanion(tx: Transaction, { actorId, peerId, baseuri }: Trus
 }
 
 function refused(reason: string): ServiceError {
-  return new ServiceError(
-    'forbidden',
-    'Cannot take this statement: the known address of the peer does not confirm it',
-    {
-      reason,
-    },
-  )
+  return new ServiceError('forbidden', 'Cannot take this statement: the addresses of the peer do not confirm it', {
+    reason,
+  })
 }
 
 function unreadable(reason: string): ServiceError {
-  const text = 'Cannot take this statement now: the known address of the peer cannot be read'
+  const text = 'Cannot take this statement now: an address of the peer cannot be read'
   return new ServiceError('unavailable', text, { reason, retryAfterSeconds: 5 })
 }
 

@@ -299,11 +299,15 @@ forEachService((start) => {
       const own = await keyPair()
       const evil = 'https://evil.example.com'
       const to = `${evil}/${alice.id}`
-      world.network.serve(evil, () => new Response(JSON.stringify({ id: alice.id, type: 'x' }), { status: 200 }))
+      const pretended = { state: 'arrived', from: [`${oldUrl}/${alice.id}`], key: own.shown }
+      world.network.serve(evil, ({ url }) => {
+        const document = url.endsWith('/meta/moving') ? pretended : { id: alice.id, type: 'x' }
+        return new Response(JSON.stringify(document), { status: 200 })
+      })
       const claims = claimsOf(alice, bob, to)
-      const state = async (statement: string, peer = alice.id): Promise<number> =>
+      const state = async (statement: string, peer = alice.id, at = bob.id): Promise<number> =>
         (
-          await world.peers.request(`/${bob.id}/callbacks/moved/${peer}`, {
+          await world.peers.request(`/${at}/callbacks/moved/${peer}`, {
             method: 'POST',
             headers: { 'content-type': 'application/json' },
             body: JSON.stringify({ statement }),
@@ -312,7 +316,14 @@ forEachService((start) => {
       const typ = 'actor-moved+jwt'
       const statement = await sign(own.kept, claims, typ)
       assert.equal(await state(statement), 403, 'the peer has not moved')
-      assert.equal(await state(statement, 'stranger'), 404)
+      assert.equal(await state(statement, 'stranger'), 403)
+      // Only a statement that its address confirms depends on the relationship.
+      const carol = await world.peers.createActor('carol@example.com')
+      const toCarol = { ...claims, aud: `${peerUrl}/${carol.id}` }
+      assert.equal(await state(await sign(own.kept, toCarol, typ), alice.id, carol.id), 404)
+      const unsigned = `${(await sign(own.kept, toCarol, typ)).split('.').slice(0, 2).join('.')}.`
+      for (const text of [statement, unsigned, await sign((await keyPair()).kept, toCarol, typ)])
+        assert.equal(await state(text, alice.id, carol.id), 403)
       assert.equal(await state('no.jwt.text'), 403)
       // The peer moves somewhere else.
       await world.move(alice)
@@ -351,6 +362,7 @@ forEachService((start) => {
           : new Response(JSON.stringify(document), { status: 200 })
       world.network.serve(oldUrl, () => answer(published))
       world.network.serve(newUrl, () => answer(confirmed))
+      world.network.serve('https://evil.example.com', () => answer(404))
       const claims = claimsOf(alice, bob, to)
       const state = async (statement: string): Promise<number> =>
         (

@@ -13,13 +13,14 @@ import type { Receiver } from '../../../replica/receiver.ts'
 import type { Subscribing } from '../../../replica/subscribing.ts'
 import { hopsAfter, hopsHeader, isLoop } from '../../../subscription/hop-limit.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
-import { subscriberView } from '../../../replica/subscriber.ts'
+import { type SubscriberSubscription, subscriberView } from '../../../replica/subscriber.ts'
 import { type HttpResponse, jsonText, noContent } from '../../edge/response.ts'
 import { type BodyLimits, readJsonOrForm } from '../../edge/body.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import { parsedBody, type RequestBody } from '../../dispatch/request-body.ts'
 import { type ActorExchange, type Exchange, type OpenExchange, type Route, rightOf } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
+import { authorizedOrGone } from './stale-secret.ts'
 
 const path = '/:actor/callbacks'
 const ofSubscription = `${path}/subscriptions/:peerid/:subscription` as const
@@ -139,19 +140,20 @@ export function appCallbackRoutes(deps: AppCallbackRouteDeps): readonly Route[] 
   )
 }
 
-/**
- * Receives a callback. An unknown subscription is 404 before authentication, so that a peer whose secret was deleted with
- * the relationship learns that its subscriber no longer exists.
- */
+/** Receives a callback. A peer whose secret was deleted with the relationship learns that its subscriber no longer exists. */
 async function takeCallback(
   deps: CallbackRouteDeps,
   exchange: OpenExchange<'peerid' | 'subscription'> & Bodied<JsonText>,
 ): Promise<HttpResponse> {
   const { actor, params, request } = exchange
   const key = { actorId: actor.id, peerId: params.peerid, subscriptionId: params.subscription }
-  const subscription = await deps.receiver.find(key)
-  if (subscription === null) throw new ServiceError('not_found', 'Cannot find the subscription: it does not exist')
-  const caller = await exchange.authorized()
+  const requireStored = async (): Promise<SubscriberSubscription> => {
+    const found = await deps.receiver.find(key)
+    if (found === null) throw new ServiceError('not_found', 'Cannot find the subscription: it does not exist')
+    return found
+  }
+  const caller = await authorizedOrGone(exchange, requireStored)
+  const subscription = await requireStored()
   const body = await exchange.body()
   const context = currentContext()
   if (context !== undefined) context.hops = hopsAfter(request.header(hopsHeader.toLowerCase()))

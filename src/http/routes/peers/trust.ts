@@ -20,6 +20,7 @@ import type { ActorExchange, Exchange, OpenExchange, Route } from '../../dispatc
 import { actorErrors, errorResponses, trustSchema, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 import { type TrusteeRouteDeps, trusteeRoutes } from './trustee.ts'
+import { authorizedOrGone } from './stale-secret.ts'
 
 const path = '/:actor/trust'
 const ofPeer = `${path}/:relationship/:peerid` as const
@@ -364,21 +365,23 @@ async function change(
   return done(deps, exchange)
 }
 
-/**
- * Ends a relationship. An unknown relationship is 404 before authentication, so that a peer whose secret was deleted with
- * it learns that it no longer exists.
- */
+/** Ends a relationship. A peer whose secret was deleted with it learns that it no longer exists. */
 async function remove(
   deps: TrustRouteDeps,
-  exchange: Pick<OpenExchange<never, ValuesOf<typeof endQuery>>, 'actor' | 'authorized' | 'query' | 'request'> & OfPeer,
+  exchange: Pick<
+    OpenExchange<never, ValuesOf<typeof endQuery>>,
+    'actor' | 'authenticated' | 'authorized' | 'query' | 'request'
+  > &
+    OfPeer,
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { peerId, relationship } = addressed(exchange)
   if (peerId === actor.id) {
     throw new ServiceError('bad_request', 'Cannot end this relationship: an actor has none with itself')
   }
-  await deps.trusts.require(actor.id, peerId, relationship)
-  const caller = await exchange.authorized()
+  const requireStored = (): Promise<unknown> => deps.trusts.require(actor.id, peerId, relationship)
+  const caller = await authorizedOrGone(exchange, requireStored)
+  await requireStored()
   const byPeer = caller.kind === 'peer' && caller.peerId === peerId
   await deps.trusts.delete(actor, peerId, relationship, { byPeer, notify: !byPeer && query.peer !== 'true' })
   return done(deps, exchange)
