@@ -113,6 +113,7 @@ function beginRoute(deps: OwnerMoveRouteDeps): Route {
     path,
     access: 'archive',
     freshSignIn: 'all',
+    showsSecret: true,
     summary: 'Moves the actor to another service, in the background. Until its end, other requests are 503',
     request: jsonBody('move the actor', { to: plainStringField('URL of the other service') }),
     responses: { 202: { text: 'The move has begun', schema: moveSchema }, ...writeErrors, ...errorResponses(401, 408) },

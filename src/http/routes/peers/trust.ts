@@ -92,6 +92,7 @@ function collectionRoutes(deps: TrustRouteDeps): readonly Route[] {
       access: 'trust',
       isOwnAct: true,
       freshSignIn: 'all',
+      showsSecret: true,
       summary: 'Requests a relationship with another actor',
       request: jsonOrForm('ask for this relationship', wishFields, { orQuery: true }),
       responses: { 201: record, ...errorResponses(408), ...writeErrors },
