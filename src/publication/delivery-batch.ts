@@ -42,6 +42,7 @@ import {
   type QueueKey,
   type Repair,
 } from './queue-store.ts'
+import { hopsAfter, isLoop } from '../subscription/hop-limit.ts'
 import { mayBeOfAnotherSecret, outcomeWith } from '../outbox/secret-rotation.ts'
 import {
   type Circuit,
@@ -304,7 +305,8 @@ export class DeliveryBatches {
       attempt: attemptOf(diff.sequence, verdict, { sentAt, answeredAt: outcome.kind === 'answered' ? endedAt : null }),
       before,
       isWhole: diff.kind !== 'diff',
-      isLoop: outcome.kind === 'answered' && outcome.status === 409,
+      // A peer has other reasons for 409, too.
+      isLoop: outcome.kind === 'answered' && outcome.status === 409 && isLoop(hopsAfter(String(diff.hops))),
       verdict,
       isUnclear: outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500),
       onCircuit,

@@ -474,15 +474,11 @@ export async function releaseLeases(
 }
 
 /**
- * Sends failed diffs that are still stored again, in order, restarts stopped queues, and ends the pauses of open circuits. A
- * missing id means every actor, peer or subscription. Returns the number of diffs.
+ * Sends failed diffs that are still stored again, in order, restarts stopped queues, repairs copies in doubt, and ends the pauses
+ * of open circuits. A missing id means every actor, peer or subscription. Returns the number of diffs.
  */
 export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now: number): Promise<number> {
-  const given = Object.entries({
-    actor_id: of.actorId,
-    peer_id: of.peerId,
-    subscription_id: of.subscriptionId,
-  }).flatMap(([column, value]) => (value === undefined ? [] : [[column, value] as const]))
+  const given = givenKeys(of)
   const params = given.map(([, value]) => value)
   const where = (table: string): string =>
     given.map(([column], index) => ` AND ${table}.${column} = $${index + 1}`).join('')
@@ -521,22 +517,33 @@ export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now:
     ...ofPeer.map(([, value]) => value),
     now,
   )
+  await hurryRepairs(tx, of, now)
   return redriven
 }
 
-/** Makes the repairs of the copies of a peer due, because what it refused it may accept now. */
-export async function hurryRepairs(
-  tx: Transaction,
-  { actorId, peerId }: Pick<QueueKey, 'actorId' | 'peerId'>,
-  now: number,
-): Promise<void> {
+/**
+ * Makes the repairs of copies due, because what a peer refused it may accept now. A missing id means every actor, peer or
+ * subscription.
+ */
+export async function hurryRepairs(tx: Transaction, of: Partial<QueueKey>, now: number): Promise<void> {
+  const given = givenKeys(of)
+  const at = `CAST($${given.length + 1} AS BIGINT)`
   await tx.run(
-    `UPDATE publisher_subscription SET repair_at = $3, due_at = CASE WHEN leased_until > $3 THEN due_at ELSE $3 END
-     WHERE actor_id = $1 AND peer_id = $2 AND repair_at > $3`,
-    actorId,
-    peerId,
+    `/* delivery */ UPDATE publisher_subscription SET repair_at = ${at},
+       due_at = CASE WHEN leased_until > ${at} THEN due_at ELSE ${at} END
+     WHERE repair_at > ${at}${given.map(([column], index) => ` AND ${column} = $${index + 1}`).join('')}`,
+    ...given.map(([, value]) => value),
     now,
   )
+}
+
+/** The columns of the given ids, with their values. */
+function givenKeys(of: Partial<QueueKey>): (readonly [column: string, value: string])[] {
+  return Object.entries({
+    actor_id: of.actorId,
+    peer_id: of.peerId,
+    subscription_id: of.subscriptionId,
+  }).flatMap(([column, value]) => (value === undefined ? [] : [[column, value] as const]))
 }
 
 /** Number of queues with diffs to send. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { redriveAll } from '../../src/operator/redrive.ts'
 import { copyOf, related } from '../support/interrupted-moves.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { movingWorld, takeAt } from '../support/moving.ts'
@@ -61,6 +62,17 @@ forEachService((start) => {
     }
   }
 
+  type World = Awaited<ReturnType<typeof world>>
+
+  async function redriveByOwner({ actor, peer, id }: World): Promise<void> {
+    assert.ok((await actor.request('POST', `/subscriptions/${peer.peerId}/${id}/redrive`)).ok)
+  }
+
+  async function redriveByOperator({ actor, service, clock }: World): Promise<void> {
+    const { store } = await service.app.running()
+    await store.write((tx) => redriveAll(tx, { actorId: actor.id }, clock.now()))
+  }
+
   describe('a callback that failed finally', () => {
     // An ingress during a deploy, a proxy that redirects to its error page, an application that refuses.
     const ends: readonly [what: string, replies: Reply[], calls: number][] = [
@@ -68,6 +80,7 @@ forEachService((start) => {
       ['302', [{ status: 302, headers: { location: '/maintenance' } }], 1],
       ['400', [400], 1],
       ['403', [403], 1],
+      ['409', [409], 1],
       ['413', [413], 1],
       ['502, twice', [502, 502], 2],
       ['500, twice', [500, 500], 2],
@@ -141,6 +154,53 @@ forEachService((start) => {
       await until(async () => !(await state()).isFailing, minuteMs)
       assert.deepEqual((await state()).state, 'live')
       assert.deepEqual(callbacks().at(-1)?.[1], 'resync')
+    })
+
+    for (const [who, redriven] of [
+      ['the owner', (world: World) => redriveByOwner(world)],
+      ['an operator', (world: World) => redriveByOperator(world)],
+    ] as const) {
+      for (const reply of [404, 410] as const) {
+        it(`with ${reply} is repaired at once when ${who} retries it (SUB-19)`, async () => {
+          const made = await world([reply, 204])
+          const { put, remote, state, until, callbacks } = made
+          await put('sunny')
+          await until(async () => (await state()).outcomes[1] === 'failed', 100)
+          await redriven(made)
+          await until(() => remote.received.some(({ body }) => body?.['type'] === 'resync'), 100)
+          assert.deepEqual(callbacks(), [
+            [0, 'diff', 1],
+            [0, 'diff', 1],
+            [0, 'resync', 2],
+          ])
+          await until(async () => !(await state()).isFailing, 100)
+          assert.equal((await state()).state, 'live')
+        })
+      }
+    }
+
+    it('is repaired at once by a retry when its diff is no longer stored (SUB-19)', async () => {
+      const made = await world([404, 204])
+      const { put, remote, state, until, callbacks, actor, service } = made
+      await put('sunny')
+      await until(async () => (await state()).outcomes[1] === 'failed', 100)
+      const { store } = await service.app.running()
+      await store.write((tx) => tx.run('DELETE FROM diff WHERE actor_id = $1', actor.id))
+      await redriveByOwner(made)
+      await until(() => remote.received.length === 2, 100)
+      assert.deepEqual(callbacks().at(-1), [0, 'resync', 2])
+    })
+
+    it('is not repaired earlier by a retry for another subscription (SUB-19)', async () => {
+      const made = await world([404, 204])
+      const { put, remote, state, until, peer, actor, clock, service } = made
+      await put('sunny')
+      await until(async () => (await state()).outcomes[1] === 'failed', 100)
+      const other = await peer.subscribe({ granularity: 'high' })
+      assert.ok((await actor.request('POST', `/subscriptions/${peer.peerId}/${other}/redrive`)).ok)
+      clock.pass(1000)
+      await service.settled()
+      assert.equal(remote.received.length, 1)
     })
 
     it('is not repaired while the owner has withdrawn the approval, and at once when it is renewed (SUB-18)', async () => {
