@@ -14,7 +14,7 @@ import type { Files } from '../file/files.ts'
 import { objectLeaseMs } from '../file/unused-objects.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import { reasonOf, retryAt } from '../job/outcome.ts'
-import { ended, later } from '../job/single-run.ts'
+import { ended, later, singleRunLane } from '../job/single-run.ts'
 import type { Lane, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct, runInBackground } from '../observe/context.ts'
@@ -50,11 +50,6 @@ export interface ArchiveImportsDeps
   readonly wakeUnused: (actorId: string) => void
 }
 
-/**
- * An import continues with at most this delay after its process was killed. A process looks for imports when it starts, so a
- * restart continues them sooner. On a sharded database, every look asks all servers.
- */
-const pollMs = 300_000
 const mostRunning = 2
 /** A line with a piece of a file fits. A longer value would occupy the process too long, and is refused anyway. */
 const shortestLimit = 131_072
@@ -143,14 +138,11 @@ export class ArchiveImports {
     return isStopped
   }
 
-  readonly lane: Lane = {
+  readonly lane: Lane = singleRunLane(mostRunning, {
     kind: 'import',
     run: (job, signal) => this.#run(job, signal),
-    hostOf: ({ actorId }) => actorId,
-    most: { running: mostRunning, ofActor: 1, ofHost: 1 },
     longestMs: objectLeaseMs,
-    pollMs,
-  }
+  })
 
   /** Reads the whole archive. Returns the number of its records. */
   async #check(object: string): Promise<number> {

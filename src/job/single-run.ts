@@ -1,6 +1,17 @@
-/** The results of jobs without entries: imports, moves and arrivals. */
+/** Jobs without entries, of which an actor has one of a kind: imports, moves and arrivals. */
 import type { ClaimedJob } from './job-store.ts'
-import type { RunResult } from './worker.ts'
+import type { Lane, RunResult } from './worker.ts'
+
+/**
+ * A job continues with at most this delay after its process was killed. A process looks for jobs when it starts, so a restart
+ * continues them sooner. On a sharded database, every look asks all servers.
+ */
+const pollMs = 300_000
+
+/** @param running The most jobs that run at once in this process. */
+export function singleRunLane(running: number, lane: Pick<Lane, 'kind' | 'run' | 'longestMs'>): Lane {
+  return { ...lane, hostOf: ({ actorId }) => actorId, most: { running, ofActor: 1, ofHost: 1 }, pollMs }
+}
 
 const fresh = { state: 'live', attempts: 0, failingSince: null, reason: '' } as const
 

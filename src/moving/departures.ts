@@ -16,7 +16,7 @@ import type { Config } from '../config/options.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import { reasonOf, retryAt } from '../job/outcome.ts'
-import { later, removed } from '../job/single-run.ts'
+import { later, removed, singleRunLane } from '../job/single-run.ts'
 import type { Lane, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct, runInBackground } from '../observe/context.ts'
@@ -86,8 +86,6 @@ export interface ShownDeparture extends Pick<Departure, 'url' | 'state' | 'reaso
   readonly claimUrl: string
 }
 
-/** A move continues with at most this delay after its process was killed. */
-const pollMs = 300_000
 const mostRunning = 2
 /** The pause until callbacks have ended. */
 const quietMs = 500
@@ -219,14 +217,11 @@ export class Departures {
     return true
   }
 
-  readonly lane: Lane = {
+  readonly lane: Lane = singleRunLane(mostRunning, {
     kind: 'move',
     run: (job, signal) => this.#run(job, signal),
-    hostOf: ({ actorId }) => actorId,
-    most: { running: mostRunning, ofActor: 1, ofHost: 1 },
     longestMs: longestPauseMs,
-    pollMs,
-  }
+  })
 
   async #run(job: ClaimedJob, signal: AbortSignal): Promise<RunResult> {
     const { now, random, log, metrics } = this.#deps

@@ -3,7 +3,7 @@ import { insertActor, lockResident, setResidence } from '../actor/actor-store.ts
 import { deleteArriving, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
 import { isTemporary, ServiceError } from '../errors.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
-import { ended, later, removed } from '../job/single-run.ts'
+import { ended, later, removed, singleRunLane } from '../job/single-run.ts'
 import type { Lane, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { runInBackground } from '../observe/context.ts'
@@ -54,7 +54,6 @@ export interface LandingsDeps extends Pick<RestoreDeps, 'keyRing' | 'bytes' | 'u
 
 const shortestPauseMs = 10_000
 const longestPauseMs = 3_600_000
-const pollMs = 300_000
 const mostRunning = 4
 /** Attempts to unpack an archive. The old service has the actor until then, and an id that waits for one archive is blocked for others. */
 const mostAttempts = 10
@@ -123,14 +122,11 @@ export class Landings {
     }
   }
 
-  readonly lane: Lane = {
+  readonly lane: Lane = singleRunLane(mostRunning, {
     kind: 'arrival',
     run: (job, signal) => this.#run(job, signal),
-    hostOf: ({ actorId }) => actorId,
-    most: { running: mostRunning, ofActor: 1, ofHost: 1 },
     longestMs: longestPauseMs,
-    pollMs,
-  }
+  })
 
   async #run(job: ClaimedJob, signal: AbortSignal): Promise<RunResult> {
     const { now, random, log, metrics } = this.#deps
