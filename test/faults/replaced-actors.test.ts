@@ -83,7 +83,7 @@ forEachStore((_dialect, open, database) => {
       ],
     ] as const
     for (const [when, isReached, isLate] of moments) {
-      it(`that is killed ${when} is never seen in part, and the next one completes it (DUR-24)`, async () => {
+      it(`that is killed ${when} is never seen in part, and the next one completes it (DUR-25)`, async () => {
         const wanted = comparable((await import('node:fs')).readFileSync(place.path('ada.jsonl'), 'utf8')).filter(
           (line) => /"kind":"(?:property|item|file|bytes)"/.test(line),
         )
@@ -117,7 +117,7 @@ forEachStore((_dialect, open, database) => {
       })
     }
 
-    it('asks first, and changes nothing without an answer, for a dry run or with wrong options (DUR-25)', async () => {
+    it('asks first, and changes nothing without an answer, for a dry run or with wrong options (DUR-26)', async () => {
       const before = await content()
       const refusals: readonly (readonly [args: string[], text: string])[] = [
         [
@@ -179,7 +179,7 @@ forEachService((start) => {
     textOf([...lines.slice(0, -1), { kind: 'end', records: lines.length - 1 }])
 
   describe('a replacement of the content of an actor that is refused', () => {
-    it('by a damaged archive, wherever the damage is, leaves the actor open and as it was (DUR-25)', async () => {
+    it('by a damaged archive, wherever the damage is, leaves the actor open and as it was (DUR-26)', async () => {
       const { service, archive } = await world()
       const { store } = await service.app.running()
       const before = await dumpStore(store)
@@ -208,7 +208,7 @@ forEachService((start) => {
       }
     })
 
-    it('by the archive of another actor is refused unless the operator names the actor (DUR-26)', async () => {
+    it('by the archive of another actor is refused unless the operator names the actor (DUR-27)', async () => {
       const { service, ada, archive } = await world()
       const [header, ...rest] = linesOf(archive)
       assert.ok(header !== undefined)
@@ -236,7 +236,7 @@ forEachService((start) => {
       assert.equal(await (await ben.request('GET', '/files/hello.txt')).text(), 'hello')
     })
 
-    it('by a quota leaves the actor as it was (QUO-11)', async () => {
+    it('by a quota leaves the actor as it was (QUO-12)', async () => {
       const { service, archive } = await world()
       const { store } = await service.app.running()
       const before = await dumpStore(store)
@@ -260,7 +260,7 @@ forEachService((start) => {
       assert.deepEqual(await dumpStore(store), before)
     })
 
-    it('while the actor moves or its owner imports an archive leaves both alone (DUR-26)', async () => {
+    it('while the actor moves or its owner imports an archive leaves both alone (DUR-27)', async () => {
       const { service, ada, archive } = await world()
       const { store } = await service.app.running()
       for (const residence of ['moving', 'moved', 'arriving']) {
@@ -277,7 +277,7 @@ forEachService((start) => {
   })
 
   describe('a replaced list', () => {
-    it('does not accept handles and entity tags from before (DUR-27)', async () => {
+    it('does not accept handles and entity tags from before (DUR-28)', async () => {
       const { service, ada, archive } = await world()
       const tagOf = async (): Promise<string> =>
         (await ada.request('GET', '/properties/shopping')).headers.get('etag') ?? ''
