@@ -25,6 +25,7 @@ import {
   findUnrelated,
   hasRunningImport,
   isOfPeers,
+  type ReplacedValue,
   resyncSubscribers,
   stayingAttributes,
 } from './replaced-rows.ts'
@@ -44,12 +45,6 @@ export interface AroundReplacement {
   ) => Promise<void>
   /** Records the replacement in the audit log, and for pages and clients that watch the actor. */
   readonly record: (tx: Transaction, actorId: string, now: number) => Promise<void>
-}
-
-/** A value of the actor, with the value of the archive. Null: the archive has none. */
-export interface ReplacedValue {
-  readonly name: string
-  readonly value: string | null
 }
 
 export interface ReplaceDeps extends Pick<RestoreDeps, 'store' | 'keyRing' | 'bytes' | 'deleteRemoved' | 'progress'> {

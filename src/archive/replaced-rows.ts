@@ -2,7 +2,6 @@
 import { deleteAllLookups } from '../actor/lookup.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { RecordRow } from './record-rows.ts'
-import type { ReplacedValue } from './replace-actor.ts'
 import { insertResyncs } from './restored-rows.ts'
 
 /** Properties of one transaction. Each of their values may be long. */
@@ -57,6 +56,12 @@ export async function findUnrelated(q: Queries, actorId: string, peers: readonly
     unrelated.push(...some.filter((peer) => !related.has(peer)))
   }
   return unrelated
+}
+
+/** A value of the actor, with the value of the archive. Null: the archive has none. */
+export interface ReplacedValue {
+  readonly name: string
+  readonly value: string | null
 }
 
 export interface ClearedActor {

@@ -56,6 +56,12 @@ export function counted(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`
 }
 
+/** `property 3, item 12` */
+export function counts(found: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(found).map(([kind, number]) => `${kind} ${number}`)
+  return parts.length === 0 ? 'nothing' : parts.join(', ')
+}
+
 const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
 
 /** A size with three digits at most: `1.2 MB`. */

@@ -10,7 +10,7 @@ import { openFileBytes } from '../../file/open-bytes.ts'
 import { keyRingOf } from '../../open-runtime.ts'
 import { commandArgs } from '../command-args.ts'
 import { publicUrlOf, withExistingStore } from '../existing-store.ts'
-import { print, printable, printableJson, progressTo } from '../output.ts'
+import { counts, print, printable, printableJson, progressTo } from '../output.ts'
 import { withRestoring } from '../copies/restoring.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -82,10 +82,4 @@ export async function importActorByCommand(args: readonly string[]): Promise<num
   if (Object.keys(leftOut).length > 0) print(`Not imported: ${counts(leftOut)}.`)
   print(`Its new passphrase is ${passphrase}`)
   return 0
-}
-
-/** `property 3, item 12` */
-export function counts(found: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(found).map(([kind, number]) => `${kind} ${number}`)
-  return parts.length === 0 ? 'nothing' : parts.join(', ')
 }

@@ -24,8 +24,7 @@ import type { Transaction } from '../../store/store.ts'
 import { isConfirmed } from '../confirm.ts'
 import { withRestoring } from '../copies/restoring.ts'
 import { publicUrlOf, withExistingStore } from '../existing-store.ts'
-import { counted, print, printable, printError, progressTo } from '../output.ts'
-import { counts } from './archive-actor.ts'
+import { counted, counts, print, printable, printError, progressTo } from '../output.ts'
 
 export interface ReplaceOptions {
   readonly as?: string
