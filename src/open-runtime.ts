@@ -4,7 +4,7 @@ import { rebuildLookups } from './actor/lookup-rebuild.ts'
 import { ActorHandles } from './app/actor-handles.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
-import { startIncarnation } from './incarnation/incarnation.ts'
+import { type Incarnation, startIncarnation } from './incarnation/incarnation.ts'
 import { Live } from './live/live.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
@@ -41,16 +41,18 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const { now } = store
   const keyCheck = new KeyCheck(store, keyRing, now)
   let readReplicas: ReadReplicas
+  let incarnation: Incarnation
   try {
     readReplicas = await openReadReplicas(store, config.readReplicas, database)
     if (!(await keyCheck.fits())) throw unfitKeys(config)
-    await startIncarnation(store, log)
+    incarnation = await startIncarnation(store, log)
     await rebuildLookups(store, new Set(config.indexedProperties))
   } catch (error) {
     await opened.close()
     throw error
   }
   const timers = options.timers ?? systemTimers
+  const { previous, beganAt } = incarnation
   const runtime: Runtime = {
     config,
     identity,
@@ -70,6 +72,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     tracing: new Tracing(release),
     live: new Live({ store, afterCommit: store.afterCommit, timers, now, log }),
     handles: new ActorHandles(),
+    continued: previous === null ? null : { since: beganAt, copiedAt: previous.copiedAt },
   }
   return { runtime, keyCheck }
 }

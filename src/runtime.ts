@@ -38,6 +38,14 @@ export interface Runtime {
   readonly tracing: Tracing
   readonly live: Live
   readonly handles: ActorHandles
+  readonly continued: Continued | null
+}
+
+/** The data continues a copy, such as a restored backup. Times are Unix milliseconds. */
+export interface Continued {
+  readonly since: number
+  /** The time of the copy. Null: unknown. */
+  readonly copiedAt: number | null
 }
 
 /** The options of the runtime. Tests and simulations replace some of them. */

@@ -9,6 +9,7 @@ import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { strayObjects, wrongFiles } from '../file/compare-contents.ts'
 import { hasFileStorage, openFileBytes } from '../file/open-bytes.ts'
+import { findIncarnation } from '../incarnation/incarnation.ts'
 import { release } from '../release.ts'
 import { recount } from '../quota/recount.ts'
 import { allQuotas } from '../quotas.ts'
@@ -24,7 +25,7 @@ import { commandArgs } from './command-args.ts'
 import { publicUrlOf } from './existing-store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
-import { print } from './output.ts'
+import { print, timeText } from './output.ts'
 
 const mostNamed = 100
 
@@ -96,10 +97,22 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
     }
     const { actors = 0 } =
       (await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))) ?? {}
-    return `${store.dialect}, ${where(url)}: answers, ${actors} ${actors === 1 ? 'actor' : 'actors'}${place}, ${await speedOf(store, url)}`
+    return `${store.dialect}, ${where(url)}: answers, ${actors} ${actors === 1 ? 'actor' : 'actors'}${place}, ${await speedOf(store, url)}${await continuationOf(store)}`
   } finally {
     await store.close()
   }
+}
+
+/** Names the copy that the database is, or that it continues. */
+async function continuationOf(store: Store): Promise<string> {
+  const found = await store.read(findIncarnation)
+  if (found === null) return ''
+  if (found.copiedAt !== null)
+    return `, a copy of ${timeText(found.copiedAt)}: the next start begins a new incarnation and renews all copies of subscriptions`
+  const { previous, beganAt } = found
+  if (previous === null) return ''
+  const of = previous.copiedAt === null ? '' : ` of ${timeText(previous.copiedAt)}`
+  return `, continues a copy${of} since ${timeText(beganAt)}`
 }
 
 /** Corrects what quotas count, and names what was wrong. */

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Log } from '../observe/log.ts'
 import { StoreStartError } from '../store/start-error.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
+import { type DoubtfulCopies, doubtCopies } from './doubtful-copies.ts'
 
 export interface Incarnation {
   readonly id: string
@@ -42,24 +43,41 @@ export async function startIncarnation(store: Store, log: Pick<Log, 'warn'>): Pr
   // The server only did not state its timeline before.
   if (found !== null && found.copiedAt === null && found.timeline === null)
     return store.write((tx) => replace(tx, found, { ...found, timeline }))
-  const begun = await store.write((tx) => replace(tx, found, successorOf(found, store.now(), timeline)))
-  if (found !== null)
+  const { begun, doubtful } = await store.write((tx) =>
+    succeed(tx, found, { beganAt: store.now(), timeline, isCopy: found !== null }),
+  )
+  if (doubtful !== null)
     log.warn(
-      { incarnation: begun.id, previous: begun.previous },
-      found.copiedAt === null
-        ? 'The timeline of the database server has changed, so a new incarnation begins'
-        : 'The database is a copy, so a new incarnation begins',
+      { incarnation: begun.id, previous: begun.previous, ...doubtful },
+      found?.copiedAt === null
+        ? 'The timeline of the database server has changed, so a new incarnation begins, and all copies of subscriptions are renewed'
+        : 'The database is a copy, so a new incarnation begins, and all copies of subscriptions are renewed',
     )
   return begun
 }
 
+/** A new incarnation. `doubtful` is null for the first one of a store, or when another process was faster. */
+export interface Begun {
+  readonly begun: Incarnation
+  readonly doubtful: DoubtfulCopies | null
+}
+
 /** Begins a new incarnation, because the operator knows that the store is a copy. */
-export async function beginIncarnation(store: Store): Promise<Incarnation> {
+export async function beginIncarnation(store: Store): Promise<Begun> {
   const timeline = await timelineOf(store)
-  return store.write(async (tx) => {
-    const found = await findIncarnation(tx)
-    return replace(tx, found, successorOf(found, store.now(), timeline))
-  })
+  const beganAt = store.now()
+  return store.write(async (tx) => succeed(tx, await findIncarnation(tx), { beganAt, timeline, isCopy: true }))
+}
+
+/** Begins a new incarnation. The data of a copy lacks changes that peers may have. */
+async function succeed(
+  tx: Transaction,
+  found: Incarnation | null,
+  { beganAt, timeline, isCopy }: Pick<Incarnation, 'beganAt' | 'timeline'> & { readonly isCopy: boolean },
+): Promise<Begun> {
+  const next = successorOf(found, beganAt, timeline)
+  const begun = await replace(tx, found, next)
+  return { begun, doubtful: isCopy && begun.id === next.id ? await doubtCopies(tx, beganAt) : null }
 }
 
 /** Marks the store as a copy. A copy of a copy that no service has started with has its mark already. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { markCopy, startIncarnation } from '../../src/incarnation/incarnation.ts'
 import { openStore } from '../../src/open-store.ts'
 import { runOf, startOfRun } from '../../src/archive/scheduled/export-place.ts'
 import { onShards, setUpForDoctor } from '../support/citus.ts'
@@ -41,6 +42,27 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         new RegExp(`^database {2}.*: answers, 0 actors, ${shards}a change waits \\d+\\.\\d ms for the disk`, 'm'),
       )
       assert.doesNotMatch(stdout, /^exports/m)
+    })
+
+    it('names the copy that the database continues (SUB-20)', async () => {
+      const copy = await createTestDatabase(dialect)
+      try {
+        if (dialect === 'postgres') await setUpForDoctor(copy.url)
+        const store = await openStore({ url: copy.url })
+        await startIncarnation(store, { warn: () => {} })
+        await store.write((tx) => markCopy(tx, Date.parse('2026-11-28T09:30:00Z')))
+        const marked = await run({ DATABASE_URL: copy.url })
+        assert.match(
+          marked.stdout,
+          /, a copy of 2026-11-28T09:30:00\S*: the next start begins a new incarnation and renews all copies of subscriptions$/m,
+        )
+        await startIncarnation(store, { warn: () => {} })
+        await store.close()
+        const begun = await run({ DATABASE_URL: copy.url })
+        assert.match(begun.stdout, /, continues a copy of 2026-11-28T09:30:00\S* since 20\d\d-\S+$/m)
+      } finally {
+        await copy.remove()
+      }
     })
 
     it('reports the age of the newest complete export, and fails when it is too old (R-DOC-03)', async () => {

@@ -44,7 +44,7 @@ async function begin(
 ): Promise<number> {
   const found = await store.read(findIncarnation)
   const isMarked = found !== null && found.copiedAt !== null
-  const { id } = isMarked ? found : await beginIncarnation(store)
+  const { id } = isMarked ? found : (await beginIncarnation(store)).begun
   if (revoked !== null) return report(revoked, { after: revoked.after, isJson, incarnation: isMarked ? null : id })
   if (isJson) printJson({ incarnation: isMarked ? null : id })
   else print(isMarked ? 'The database knows that it is a copy: the next start begins an incarnation.' : begun(id))

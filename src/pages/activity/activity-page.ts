@@ -15,10 +15,13 @@ import type { Messages } from '../languages/language.ts'
 import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
+import type { Continued } from '../../runtime.ts'
+import { restoredDataOf } from './restored-data.ts'
 
 export interface ActivityPageDeps extends PageDeps, PeerNameDeps {
   readonly auditLog: AuditLog
   readonly config: Pick<Config, 'activityPerActor'>
+  readonly continued: Continued | null
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -76,6 +79,10 @@ export async function showActivity(
     export_links: { csv: link({ format: 'csv' }, '/export'), json: link({ format: 'json' }, '/export') },
     is_first: cursor === null,
     is_off: deps.config.activityPerActor === 0,
+    restored:
+      deps.continued !== null && actor.createdAt > deps.continued.since
+        ? null
+        : restoredDataOf(deps.continued, deps.now(), messages),
   })
   return showPage(deps, exchange, page)
 }

@@ -3,6 +3,7 @@ import type { ActivityKind, ActivityOutcome } from '../../audit-log/filter.ts'
 import type { Moment } from '../shared/time.ts'
 import type { PeerName } from '../relationships/values.ts'
 import type { ActorPageValues } from '../shared/values.ts'
+import type { RestoredData } from './restored-data.ts'
 
 export interface ActivityRow {
   readonly at: Moment
@@ -48,4 +49,6 @@ export interface ActivityValues extends ActorPageValues {
   readonly is_first: boolean
   /** True when the operator turned the audit log off. */
   readonly is_off: boolean
+  /** The service continues a copy of its data, for 30 days. Null: it does not, or the actor is younger. */
+  readonly restored: RestoredData | null
 }

@@ -7,6 +7,7 @@ import { activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
 import { formField, selectField, verbatim } from '../shared/form-field.ts'
 import { olderPager } from '../shared/forms.ts'
 import { actorPage, type PageContext } from '../shared/layout.ts'
+import { restoredView } from './restored-data.ts'
 import { exactView, momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
 
@@ -14,7 +15,7 @@ type Words = Messages['activity']
 
 export function activityPage(values: ActivityValues, context: PageContext): Html {
   const { activity: words } = context.messages
-  const { days, export_links, is_first, is_off, is_filtered } = values
+  const { days, export_links, is_first, is_off, is_filtered, restored } = values
   return actorPage(
     values,
     { ...context, title: words.title, section: '/activity' },
@@ -25,6 +26,7 @@ export function activityPage(values: ActivityValues, context: PageContext): Html
         : html`<p class="actions"><a class="button quiet" href="${export_links.csv}" download>${icon('download')} ${words.exportAs('CSV')}</a><a class="button quiet" href="${export_links.json}" download>${icon('download')} ${words.exportAs('JSON')}</a></p>`
     }</div>
 <p class="lead">${words.text}</p>
+${restored === null ? '' : html`<p class="notice">${restoredView(restored, context.messages)}</p>`}
 ${is_off ? html`<p class="empty">${words.off}</p>` : days.length === 0 && is_first && !is_filtered ? '' : filterForm(values, words)}
 ${days.length === 0 && !is_off ? html`<p class="empty">${emptyOf(values, words)}</p>` : ''}
 ${days.map(({ day, entries }) => html`<h2 class="day">${day}</h2><ul class="rows">${entries.map((entry) => row(entry, words))}</ul>`)}

@@ -1533,6 +1533,13 @@ const subscription = {
   endTheirsButton: 'End subscription',
 }
 
+const restored = {
+  ofCopy: (since: Html, copied: Html) =>
+    html`The data of this service comes from a copy (${copied}) that was restored (${since}). Changes between these times are missing.`,
+  ofUnknown: (since: Html) =>
+    html`The data of this service was restored (${since}). Changes shortly before may be missing.`,
+}
+
 const quotas = {
   title: 'Storage',
   text: 'Nothing more can be stored when a limit is reached. Deleting makes room.',
@@ -2005,6 +2012,7 @@ const plain = {
   device,
   toActs,
   activityReasons,
+  restored,
   quotas,
 }
 

@@ -1519,6 +1519,13 @@ const subscription: Messages['subscription'] = {
   endTheirsButton: 'Abonnement beenden',
 }
 
+const restored: Messages['restored'] = {
+  ofCopy: (since, copied) =>
+    html`Die Daten dieses Dienstes stammen aus einer Kopie (${copied}), die wiederhergestellt wurde (${since}). Änderungen dazwischen fehlen.`,
+  ofUnknown: (since) =>
+    html`Die Daten dieses Dienstes wurden wiederhergestellt (${since}). Änderungen kurz davor können fehlen.`,
+}
+
 const quotas: Messages['quotas'] = {
   title: 'Speicher',
   text: 'Ist eine Grenze erreicht, kann nichts mehr gespeichert werden. Löschen schafft Platz.',
@@ -1997,6 +2004,7 @@ const plain = {
   device,
   toActs,
   activityReasons,
+  restored,
   quotas,
 }
 

@@ -14,10 +14,12 @@ import { mostCounted } from '../../operator/actor-list.ts'
 import type { OperatorAct, ReportedActor, Reports } from '../../operator/reports.ts'
 import { release } from '../../release.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
+import type { Continued } from '../../runtime.ts'
 import type { Store } from '../../store/store.ts'
 import { showPage } from '../shared/page.ts'
 import { formRefusal } from '../shared/refused-on-page.ts'
 import { type SiteDeps, siteValues } from '../shared/site.ts'
+import { restoredDataOf } from '../activity/restored-data.ts'
 import { type Moment, momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
 import { shownText } from '../shared/peer-names.ts'
@@ -39,6 +41,7 @@ export interface OperatorPageDeps extends SiteDeps {
   readonly store: Pick<Store, 'dialect' | 'isSharded' | 'read'>
   readonly quotas: Pick<Quotas, 'usesOf'>
   readonly baseUrl: string
+  readonly continued: Continued | null
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -73,6 +76,7 @@ export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Pr
       node: process.versions.node,
       store: store.dialect,
       is_sharded: store.isSharded,
+      restored: restoredDataOf(deps.continued, deps.now(), deps.languages.of(exchange.request).messages),
       started: moments(deps, exchange)(startedAt),
       memory: process.memoryUsage.rss(),
       current_key: keyRing.currentId,

@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import type { PageContext } from '../shared/layout.ts'
+import { restoredView } from '../activity/restored-data.ts'
 import { momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
 import { operatorPage } from './operator-layout.ts'
@@ -25,6 +26,7 @@ export function statusPage(values: OperatorStatusValues, context: PageContext): 
     html`
 <h1>${words.status}</h1>
 <p class="lead">${words.statusText}</p>
+${values.restored === null ? '' : html`<p class="notice">${restoredView(values.restored, context.messages)}</p>`}
 <ul class="tiles">
 <li><div class="tile"><span>${words.requests}</span><strong>${words.amount(requests)}</strong><small>${words.failures(failures)}</small></div></li>
 <li><div class="tile"><span>${words.duration}</span><strong>${words.within(median)}</strong><small>${words.almostAll(slowest)}</small></div></li>

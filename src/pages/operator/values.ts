@@ -1,5 +1,6 @@
 /** Values of the pages of operators. No page has a stored value of an actor. */
 import type { QuotaRow } from '../settings/quotas.ts'
+import type { RestoredData } from '../activity/restored-data.ts'
 import type { Moment } from '../shared/time.ts'
 import type { SiteValues } from '../shared/values.ts'
 
@@ -30,6 +31,8 @@ export interface OperatorStatusValues extends OperatorPageValues {
   readonly store: 'sqlite' | 'postgres'
   /** True on a database that is distributed over servers. */
   readonly is_sharded: boolean
+  /** The database continues a copy of its data, for 30 days. Null: it does not. */
+  readonly restored: RestoredData | null
   /** The start of the process. */
   readonly started: Moment
   /** Memory of the process (resident set), in bytes. */
