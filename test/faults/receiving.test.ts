@@ -305,22 +305,23 @@ forEachService((start) => {
       assert.deepEqual([put.status, await peer.copy()], [204, { mood: 'taken' }])
     })
 
-    it('gets 404 for an unknown subscription before other checks, and changes nothing (PEER-02)', async () => {
+    it('gets 404 for an unknown subscription only as its peer or with an unknown token, and changes nothing (PEER-02)', async () => {
       const { service, actor, peer } = await world()
       const other = await listenTo(service, actor, { baseuri: 'https://other.example.com/o', id: 'sub9' })
-      for (const path of [
-        `/callbacks/subscriptions/${peer.peerId}/unknown`,
-        `/callbacks/subscriptions/${peer.peerId}/sub9`,
-        '/callbacks/subscriptions/unknown/sub1',
-        `/callbacks/subscriptions/${peer.peerId}`,
-      ]) {
-        for (const authorization of [null, `Bearer ${peer.secret}`, `Bearer ${other.secret}`]) {
+      const tokens = [null, `Bearer ${peer.secret}`, `Bearer ${other.secret}`, 'Bearer of-an-ended-relationship']
+      for (const [path, statuses] of [
+        [`/callbacks/subscriptions/${peer.peerId}/unknown`, [401, 404, 403, 404]],
+        [`/callbacks/subscriptions/${peer.peerId}/sub9`, [401, 404, 403, 404]],
+        ['/callbacks/subscriptions/unknown/sub1', [401, 403, 403, 404]],
+        [`/callbacks/subscriptions/${peer.peerId}`, [404, 404, 404, 404]],
+      ] as const) {
+        for (const [n, authorization] of tokens.entries()) {
           const answer = await service.request(`/${actor.id}${path}`, {
             method: 'POST',
             headers: authorization === null ? {} : { authorization },
             body: '{"sequence":1,"data":{"mood":"taken"}}',
           })
-          assert.equal(answer.status, 404, path)
+          assert.equal(answer.status, statuses[n], `${path} ${n}`)
         }
       }
       assert.deepEqual([await peer.copy(), await other.copy()], [{}, {}])

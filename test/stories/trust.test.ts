@@ -530,12 +530,17 @@ forEachService((start) => {
       assert.equal((await heardThere.first('trust_deleted', asked.id)).initiated_by_peer, false)
     })
 
-    it('answer 404 for an unknown relationship to every caller, before credentials are checked (R-TRUST-06)', async () => {
+    it('answer 404 for an unknown relationship to the owner and to an unknown token, and 401 or 403 to others (R-TRUST-06)', async () => {
       const { asked, asker, secret } = await pending()
       const path = `/${asked.id}/trust/friend/unknown`
-      for (const authorization of ['', 'Bearer wrong', `Bearer ${secret}`, asked.authorization]) {
+      for (const [authorization, status] of [
+        ['', 401],
+        ['Bearer wrong', 404],
+        [`Bearer ${secret}`, 403],
+        [asked.authorization, 404],
+      ] as const) {
         const headers: Record<string, string> = authorization === '' ? {} : { authorization }
-        assert.equal((await there.request(path, { method: 'DELETE', headers })).status, 404)
+        assert.equal((await there.request(path, { method: 'DELETE', headers })).status, status)
       }
       const existing = `/${asked.id}/trust/friend/${asker.id}`
       assert.equal((await there.request(existing, { method: 'DELETE' })).status, 401)
