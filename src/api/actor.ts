@@ -11,7 +11,7 @@ import type { Invitations } from '../trust/invitations/invitations.ts'
 import { invitationsHandle } from './invitations.ts'
 import { fromPlain, type JsonText, known, normalize, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
-import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
+import { kinds, valueOf } from '../property/kinds.ts'
 import type { Properties, StaleProperties } from '../property/properties.ts'
 import type { Connections } from '../connection/connections.ts'
 import { servicesHandle } from './services.ts'
@@ -116,16 +116,14 @@ function readingHandle(properties: Properties, access: Access): ReadingHandle {
     },
     getText,
     async all() {
-      const shown = await properties.all(access)
-      return Object.fromEntries(
-        shown.flatMap((property) => {
-          const value = valueOf(property)
-          return value === null ? [] : [[property.name, toPlain(value)]]
-        }),
-      )
+      const values = await properties.mapAll(access, (property) => {
+        const value = valueOf(property)
+        return value === null ? [] : [[property.name, toPlain(value)] as const]
+      })
+      return Object.fromEntries(values.flat())
     },
     async lists() {
-      const lists = (await properties.listed(access)).filter(({ kind }) => holdsItems(kind))
+      const lists = await properties.lists(access)
       return lists.map((list) => ({ name: list.name, length: kinds[list.kind].itemCount(list) }))
     },
   }

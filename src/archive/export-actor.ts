@@ -2,6 +2,7 @@
  * The archive of an actor: JSON Lines (docs/archives.md), read page by page with bounded memory. Each page is one snapshot, so
  * a change during the export may be in the archive or not, but never in part.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Actor } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
 import type { FileBytes } from '../file/file-bytes.ts'
@@ -63,6 +64,8 @@ export async function* exportActor(deps: ExportDeps, actor: Actor, plan: ExportP
     if (lines.length === 0) continue
     records += lines.length
     yield `${lines.join('\n')}\n`
+    // Other work runs between two pages: the driver of SQLite is synchronous.
+    await setImmediate()
   }
   yield `${line('end', [['records', known(String(records))]])}\n`
 }

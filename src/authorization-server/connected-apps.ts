@@ -8,7 +8,7 @@ import type { Clients } from './clients.ts'
 import { placeOf } from './redirect-uri.ts'
 
 export interface ConnectedAppDeps {
-  readonly trusts: Pick<Trusts, 'list' | 'find' | 'delete'>
+  readonly trusts: Pick<Trusts, 'pages' | 'find' | 'delete'>
   readonly clients: Pick<Clients, 'registered'>
   readonly tokens: Pick<Tokens, 'clientsOf'>
 }
@@ -31,8 +31,12 @@ export async function connectedApps(
   { trusts, clients, tokens }: ConnectedAppDeps,
   actorId: string,
 ): Promise<readonly ConnectedAppFacts[]> {
-  const [all, chains] = await Promise.all([trusts.list(actorId), tokens.clientsOf(actorId)])
-  const apps = all.filter(isApp).slice(0, mostListed)
+  const chains = await tokens.clientsOf(actorId)
+  const apps: Trust[] = []
+  for await (const page of trusts.pages(actorId)) {
+    apps.push(...page.filter(isApp).slice(0, mostListed - apps.length))
+    if (apps.length === mostListed) break
+  }
   const registered = await clients.registered(apps.flatMap(({ facts }) => facts.oauth_client_id ?? []))
   return apps.map((trust) => {
     const own = chains.filter(({ client }) => client?.peerId === trust.peerId)

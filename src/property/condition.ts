@@ -20,13 +20,18 @@ export type ConditionSubject =
 
 export type WriteCondition = Condition & { readonly subject: ConditionSubject }
 
+/** The version of a listing that is too long for memory. No entity tag contains a double quote, so none names it. */
+export const untagged = '"'
+
 /** @param version null for what does not exist. @throws ServiceError `precondition_failed` */
 export function requireMet({ ifMatch, ifNoneMatch }: Condition, version: string | null): void {
   if (ifMatch !== null && !names(ifMatch, version))
     throw failed(
       version === null
         ? 'Nothing was changed: If-Match requires a version of what does not exist'
-        : 'Nothing was changed: If-Match does not name the stored version',
+        : version === untagged
+          ? 'Nothing was changed: the properties are too many or too long for an entity tag. Use If-Match at one property'
+          : 'Nothing was changed: If-Match does not name the stored version',
     )
   if (ifNoneMatch !== null && names(ifNoneMatch, version))
     throw failed('Nothing was changed: If-None-Match excludes the stored version')

@@ -1,10 +1,12 @@
 /** All properties with the items of lists, as JSON text in which every value stays exactly as stored. */
+import { setImmediate } from 'node:timers/promises'
 import { type JsonText, object, stringText } from '../json/json.ts'
 import { valueOf } from './kinds.ts'
 import { fullList, fullListPieces } from './lists/list-json.ts'
-import type { ListReading } from './lists/list-reader.ts'
-import type { Everything } from './properties.ts'
-import type { StoredProperty } from './property-store.ts'
+import type { Access } from './access.ts'
+import type { ListReader, ListReading } from './lists/list-reader.ts'
+import type { Everything, Properties } from './properties.ts'
+import { pageRows, type StoredProperty } from './property-store.ts'
 
 /** The values among the properties, by name. */
 export function valuesOf(properties: readonly StoredProperty[]): (readonly [name: string, value: JsonText])[] {
@@ -14,8 +16,32 @@ export function valuesOf(properties: readonly StoredProperty[]): (readonly [name
   })
 }
 
+/**
+ * Reads the values by name, then the lists with their items. What is too long for memory comes in pieces.
+ *
+ * @param names only the properties of these names. Null: all.
+ * @returns the version, or null for pieces that have none.
+ */
+export async function readFull(
+  { properties, listReader }: { readonly properties: Properties; readonly listReader: ListReader },
+  access: Access,
+  names: readonly string[] | null = null,
+): Promise<{ readonly content: JsonText | AsyncIterable<string>; readonly version: string | null }> {
+  const everything = await properties.together(access, names)
+  if (everything === null) {
+    const listPieces = async (name: string): Promise<AsyncIterable<string> | null> => {
+      const reading = await listReader.open(access, name)
+      return reading === null ? null : fullListPieces(reading)
+    }
+    return { content: pagePieces(properties.pages(access, names), ({ name }) => name, listPieces), version: null }
+  }
+  const whole = fullView(everything)
+  const content = whole ?? fullPieces(everything, (name) => listReader.open(access, name))
+  return { content, version: everything.version(whole) }
+}
+
 /** Returns the values by name, then the lists with their items. Null when the lists are too long for memory. */
-export function fullView({ shown, lists }: Everything): JsonText | null {
+function fullView({ shown, lists }: Everything): JsonText | null {
   const members = valuesOf(shown)
   for (const [name, seen] of lists) {
     const list = fullList(seen)
@@ -45,7 +71,8 @@ export async function* pagePieces<Other>(
       separator = ','
     }
   }
-  for (const [name, kept] of others) {
+  for (const [at, [name, kept]] of others.entries()) {
+    if (at % pageRows === pageRows - 1) await setImmediate()
     const pieces = await other(kept)
     if (pieces === null) continue
     yield `${separator}${stringText(name)}:`
@@ -59,7 +86,7 @@ export async function* pagePieces<Other>(
  * Yields the same JSON as `fullView` in pieces. Lists that were not read yet are opened one by one, and skipped when they
  * were removed or hidden meanwhile.
  */
-export async function* fullPieces(
+async function* fullPieces(
   { shown, lists }: Everything,
   open: (name: string) => Promise<ListReading | null>,
 ): AsyncGenerator<string> {

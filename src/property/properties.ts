@@ -1,36 +1,24 @@
 /** Accesses properties of all kinds by name, with checks of rights and hooks. `kinds.ts` lists the kinds. */
 import type { Indexes } from '../actor/indexes.ts'
 import type { DataDeclaration } from '../app/data-declarations.ts'
-import { ServiceError } from '../errors.ts'
 import type { History, PropertySize } from '../history/history.ts'
-import { array, type JsonText, members } from '../json/json.ts'
-import {
-  factsOf,
-  type ItemFormat,
-  keepDeletions,
-  listFacts,
-  type ListContent,
-  listMetadata,
-  readManyLists,
-  readStarts,
-  shortLists,
-} from '../list/list.ts'
+import { type JsonText, members } from '../json/json.ts'
+import { listFacts, type ListContent, readManyLists, readStarts, shortLists } from '../list/list.ts'
 import type { Right } from '../permission/operation.ts'
 import { requiredOn, rightToPut } from '../permission/required-right.ts'
 import type { ReadReplicas, Reads } from '../store/read-replicas.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Queries } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
 import type { Condition } from './condition.ts'
 import type { Added, KindRoom, Part, PropertyContent, PropertyRequest } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
 import type { ListReader, SeenList } from './lists/list-reader.ts'
-import { propertyNotFound, rejectedDelete } from './property-errors.ts'
+import { deleteProperties } from './bulk-delete.ts'
+import { propertyNotFound } from './property-errors.ts'
 import { readPages, readTogether } from './property-pages.ts'
 import {
-  deleteAllProperties,
-  deleteNamedProperties,
+  findKinds,
   findNamedProperties,
-  findProperties,
   findProperty,
   type PropertyKind,
   type UnreadProperty,
@@ -41,6 +29,8 @@ import type { PropertyVersion, Versions } from './version.ts'
 
 /** The most parts of values that `parts` examines. */
 const mostParts = 2000
+/** `parts` ends after values of this length together. */
+const mostPartCharacters = 4_194_304
 
 export interface PropertiesDeps {
   readonly room: KindRoom
@@ -84,24 +74,12 @@ export interface Everything extends Listing {
   readonly lists: ReadonlyMap<string, SeenList>
 }
 
-/** Properties that may be old. Use them for reads only. */
-/** Reads items of lists, given their heads by name. */
-type ReadLists = (q: Queries, heads: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, ListContent>>
-
 interface WithContents {
   readonly stored: readonly UnreadProperty[]
   readonly contents: ReadonlyMap<string, ListContent>
 }
 
-/** Properties to delete. */
-interface Deletion {
-  /** Names that need the right. An empty name means all properties. */
-  readonly judged: ReadonlySet<string>
-  readonly stored: readonly UnreadProperty[]
-  /** The items of short lists that have a deletion hook. */
-  readonly items: ReadonlyMap<string, ListContent>
-}
-
+/** Properties that may be old. Use them for reads only. */
 export interface StaleProperties {
   readonly properties: Properties
   readonly listReader: ListReader
@@ -245,54 +223,80 @@ export class Properties {
     }
   }
 
-  /** The properties that the caller may see, by name. It does not run the hooks of lists; `listed` does. */
-  async all(access: Access): Promise<readonly StoredProperty[]> {
-    const stored = this.#present(await this.#deps.store.read((q) => findProperties(q, access.actor.id)))
-    return this.#show(access, await this.#visible(access, stored))
+  /**
+   * Maps each property that the caller may see, by name. Only the results of `map` are in memory together. It does not
+   * run the hooks of lists; `pages` does.
+   */
+  async mapAll<T>(access: Access, map: (property: StoredProperty) => T): Promise<readonly T[]> {
+    const found: T[] = []
+    for await (const rows of this.#rowsInPages(access, () => true)) {
+      const shown = await this.#show(access, await this.#visible(access, rows))
+      found.push(...shown.map(map))
+    }
+    return found
   }
 
-  /** Like `all`, without lists that a hook hides. */
-  async listed(access: Access): Promise<readonly StoredProperty[]> {
-    return (await Array.fromAsync(this.pages(access))).flat()
+  /** The lists that the caller may see and that no hook hides. */
+  async lists(access: Access): Promise<readonly StoredProperty[]> {
+    const found: StoredProperty[] = []
+    for await (const rows of this.#rowsInPages(access, ({ kind }) => holdsItems(kind))) {
+      const lists = rows.filter(({ kind }) => holdsItems(kind))
+      found.push(...(await this.#shownOf(access, lists)))
+    }
+    return found
   }
 
-  /** Like `listed`, with the version of the listing. Null when the properties are too long for memory; `pages` reads them. */
+  /** The rows whose content is needed, and all short ones, in pages. The last page has the declared values without a row. */
+  async *#rowsInPages(
+    { actor }: Access,
+    isNeeded: (property: Pick<UnreadProperty, 'kind'>) => boolean,
+    names: readonly string[] | null = null,
+  ): AsyncGenerator<readonly UnreadProperty[], undefined> {
+    const seen = new Set<string>()
+    for await (const page of readPages(this.#deps.store, actor.id, isNeeded, names)) {
+      for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
+      yield page.flatMap(({ stored }) => stored ?? [])
+    }
+    yield this.#withoutRow(seen, names)
+  }
+
+  /** The properties that the caller may see, with the version of the listing. Null when the properties are too long for memory; `pages` reads them. */
   async listing(access: Access): Promise<Listing | null> {
     // The rows come from one statement. A snapshot would wait where all connections for changes are busy.
     const stored = await this.#deps.store.read((q) => readTogether(q, access.actor.id))
     return stored === null ? null : this.#listingOf(access, stored)
   }
 
-  /** Like `listed`, in pages that fit into memory. Rights are checked for each page. */
-  async *pages(access: Access): AsyncGenerator<readonly StoredProperty[], undefined> {
-    const seen = new Set<string>()
-    for await (const page of readPages(this.#deps.store, access.actor.id, () => true)) {
-      for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
-      yield await this.#shownOf(
-        access,
-        page.flatMap(({ stored }) => stored ?? []),
-      )
-    }
-    yield await this.#shownOf(access, this.#withoutRow(seen))
+  /**
+   * The properties that the caller may see and that no hook hides, in pages that fit into memory. Rights are checked for each
+   * page.
+   *
+   * @param names only the properties of these names. Null: all.
+   */
+  async *pages(
+    access: Access,
+    names: readonly string[] | null = null,
+  ): AsyncGenerator<readonly StoredProperty[], undefined> {
+    for await (const rows of this.#rowsInPages(access, () => true, names)) yield await this.#shownOf(access, rows)
   }
 
-  /** The names and kinds that `listed` would show. Long values are read only for hooks. */
+  /** The names and kinds that `pages` would show. Long values are read only for hooks. */
   async names(access: Access): Promise<readonly Pick<StoredProperty, 'name' | 'kind'>[]> {
     const { permission, gate } = this.#deps.room
     const right = { category: 'properties', right: 'read' } as const
-    const isHooked = (name: string): boolean => !gate.isOpen(access, 'get', name)
+    const isHooked = ({ name }: { readonly name: string }): boolean => !gate.isOpen(access, 'get', name)
     const found: Pick<StoredProperty, 'name' | 'kind'>[] = []
     const seen = new Set<string>()
     const see = async (
       rows: readonly (Pick<StoredProperty, 'name' | 'kind'> & { readonly stored: UnreadProperty | null })[],
     ): Promise<void> => {
-      const open = rows.filter(({ name }) => !isHooked(name))
+      const open = rows.filter((row) => !isHooked(row))
       const names = open.map(({ name }) => name)
       const readable = await permission.filter(access.actor.id, access.caller, right, names)
-      const hooked = rows.flatMap(({ name, stored }) => (stored !== null && isHooked(name) ? stored : []))
+      const hooked = rows.flatMap((row) => (row.stored !== null && isHooked(row) ? row.stored : []))
       const shown = await this.#shownOf(access, hooked)
-      for (const { name, kind } of [...open.filter(({ name: one }) => readable.has(one)), ...shown])
-        found.push({ name, kind })
+      const visible = new Set([...readable, ...shown.map(({ name }) => name)])
+      for (const { name, kind } of rows) if (visible.has(name)) found.push({ name, kind })
     }
     for await (const page of readPages(this.#deps.store, access.actor.id, isHooked)) {
       for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
@@ -306,23 +310,21 @@ export class Properties {
     return this.#deps.room.declared.declarationOf(name) !== undefined
   }
 
-  /** The declared properties that have a value without a row, except those of these names. */
-  #withoutRow(seen: ReadonlySet<string>): readonly UnreadProperty[] {
-    return this.#present([]).filter(({ name }) => !seen.has(name))
+  /** The declared properties of these names that have a value without a row, except those that were seen. */
+  #withoutRow(seen: ReadonlySet<string>, names: readonly string[] | null = null): readonly UnreadProperty[] {
+    return this.#present([], names).filter(({ name }) => !seen.has(name))
   }
 
-  /** Like `listed`, with the declared values that are not set and that the caller may set, by name. */
-  async overview(
-    access: Access,
-  ): Promise<{ readonly shown: readonly StoredProperty[]; readonly unset: readonly DataDeclaration[] }> {
-    const { permission, declared } = this.#deps.room
-    const stored = await this.#deps.store.read((q) => findProperties(q, access.actor.id))
-    const { shown } = await this.#listingOf(access, stored)
-    const unset = declared.unset(stored)
-    const right = { category: 'properties', right: 'write' } as const
-    const names = unset.map(({ name }) => name)
-    const settable = await permission.filter(access.actor.id, access.caller, right, names)
-    return { shown, unset: unset.filter(({ name }) => settable.has(name)) }
+  /** The declared values that are not set and that the caller may set, by name. */
+  async unset(access: Access): Promise<readonly DataDeclaration[]> {
+    const { store, room } = this.#deps
+    const { permission, declared } = room
+    const { actor, caller } = access
+    const names = declared.unset([]).map(({ name }) => name)
+    const stored = names.length === 0 ? new Map() : await store.read((q) => findKinds(q, actor.id, names))
+    const free = names.filter((name) => !stored.has(name))
+    const settable = await permission.filter(actor.id, caller, { category: 'properties', right: 'write' }, free)
+    return declared.unset([]).filter(({ name }) => settable.has(name))
   }
 
   /** The declaration of a value that is not set. Null for any other name. */
@@ -385,41 +387,51 @@ export class Properties {
 
   /**
    * All values, and short lists with their items, in one snapshot of three statements. The caller reads the items of
-   * longer lists separately, which also runs their hooks.
+   * longer lists separately, which also runs their hooks. Null when the properties are too long for memory; `pages` reads
+   * them.
+   *
+   * @param names only the properties of these names. Null: all.
    */
-  async everything(access: Access): Promise<Everything> {
-    return this.#seenOf(
-      access,
-      await this.#deps.store.snapshot((q) => this.#allWith(q, access, this.#readShort(access))),
-    )
-  }
-
-  /** Like `everything`. Null when the properties are too long for memory; `pages` reads them. */
-  async together(access: Access): Promise<Everything | null> {
+  async together(access: Access, names: readonly string[] | null = null): Promise<Everything | null> {
+    const { actor } = access
     const read = await this.#deps.store.snapshot(async (q) => {
-      const rows = await readTogether(q, access.actor.id)
-      return rows === null ? null : this.#withContents(q, rows, this.#readShort(access))
+      const rows = await readTogether(q, actor.id, names)
+      return rows === null ? null : this.#withContents(q, access, this.#present(rows, names))
     })
     return read === null ? null : this.#seenOf(access, read)
   }
 
-  /** Like `everything`, with at most the first `count` items of each list. */
-  async starts(access: Access, count: number): Promise<Everything> {
-    const readFirst: ReadLists = (q, heads) => readStarts(q, access.actor.id, heads, count, this.#formatOf)
-    return this.#seenOf(access, await this.#deps.store.snapshot((q) => this.#allWith(q, access, readFirst)))
+  /**
+   * The properties of these names, with at most the first `count` items of each list, in parts. The values of a part fit into
+   * memory together.
+   */
+  async *starts(
+    access: Access,
+    count: number,
+    names: readonly string[],
+  ): AsyncGenerator<Pick<Everything, 'shown' | 'lists'>, undefined> {
+    const { store, room } = this.#deps
+    const { id } = access.actor
+    for await (const rows of this.#rowsInPages(access, () => true, names)) {
+      if (rows.length === 0) continue
+      const lists = rows.flatMap(({ name, kind }) => (holdsItems(kind) ? name : []))
+      // The heads belong to the items, so one snapshot reads both.
+      const read = await store.snapshot(async (q) => {
+        const heads = lists.length === 0 ? new Map<string, UnreadProperty>() : await findNamedProperties(q, id, lists)
+        const stored = rows.map((row) => heads.get(row.name) ?? row)
+        const texts = new Map([...heads].map(([name, { content }]) => [name, content]))
+        return { stored, contents: await readStarts(q, id, texts, count, (list) => room.declared.formatOf(list)) }
+      })
+      yield await this.#seenOf(access, read)
+    }
   }
 
-  #readShort({ actor }: Access): ReadLists {
-    return (q, heads) => readManyLists(q, actor.id, shortLists(heads), this.#formatOf)
-  }
-
-  async #allWith(q: Queries, { actor }: Access, read: ReadLists): Promise<WithContents> {
-    return this.#withContents(q, await findProperties(q, actor.id), read)
-  }
-
-  async #withContents(q: Queries, rows: readonly UnreadProperty[], read: ReadLists): Promise<WithContents> {
-    const stored = this.#present(rows)
-    return { stored, contents: await read(q, headsOf(stored)) }
+  async #withContents(q: Queries, { actor }: Access, stored: readonly UnreadProperty[]): Promise<WithContents> {
+    const short = shortLists(headsOf(stored))
+    return {
+      stored,
+      contents: await readManyLists(q, actor.id, short, (list) => this.#deps.room.declared.formatOf(list)),
+    }
   }
 
   async #seenOf(access: Access, { stored, contents }: WithContents): Promise<Everything> {
@@ -461,116 +473,43 @@ export class Properties {
 
   /**
    * The outermost readable parts of values whose full value the caller may not read, after the hooks. Examines at most
-   * `mostParts` parts.
+   * `mostParts` parts, and ends after `mostPartCharacters`.
    */
   async parts(access: Access): Promise<readonly { readonly path: readonly string[]; readonly value: JsonText }[]> {
-    const { store, room } = this.#deps
-    const stored = this.#present(await store.read((q) => findProperties(q, access.actor.id)))
+    const { room } = this.#deps
     const judge = await room.permission.judge(access.actor.id, access.caller, { category: 'properties', right: 'read' })
     const found: { path: readonly string[]; value: JsonText }[] = []
     let left = mostParts
+    let characters = 0
     const look = async (path: readonly string[], value: JsonText): Promise<void> => {
-      if (left-- <= 0) return
+      if (left-- <= 0 || characters > mostPartCharacters) return
       if (path.length > 1 && judge(path.join('/')).allowed) {
         const shown = await room.gate.pass(access, 'get', path, value)
+        characters += shown?.length ?? 0
         if (shown !== null) found.push({ path, value: shown })
         return
       }
       for (const [name, below] of members(value) ?? []) await look([...path, name], below)
     }
-    for (const row of stored) {
-      const { name } = row
-      if (holdsItems(row.kind) || judge(name).allowed) continue
-      await look([name], room.declared.current(row).content)
+    for await (const rows of this.#rowsInPages(access, ({ kind }) => !holdsItems(kind))) {
+      for (const row of rows) {
+        if (holdsItems(row.kind) || judge(row.name).allowed) continue
+        await look([row.name], room.declared.current(row).content)
+      }
+      if (left <= 0 || characters > mostPartCharacters) break
     }
     return found
   }
 
   /** Removes every property, or nothing when one of them must stay. */
-  async deleteAll(access: Access): Promise<void> {
-    const { permission } = this.#deps.room
-    const { stored, items } = await this.#deps.store.snapshot((q) => this.#forDeletion(q, access, null))
-    const judged = new Set(['', ...stored.map(({ name }) => name)])
-    await this.#passDeletion(access, { judged, stored, items })
-    await this.#delete(access, async (tx) => {
-      // Also deletes and records properties that were added since the hooks ran, unless the caller's rules must allow them.
-      const present = await findProperties(tx, access.actor.id)
-      if (permission.isRuled(access.caller) && present.some(({ name }) => !judged.has(name)))
-        throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
-      await this.#keepRemoved(tx, access, present)
-      await deleteAllProperties(tx, access.actor.id)
-      return present
-    })
+  deleteAll(access: Access): Promise<void> {
+    return deleteProperties(this.#deps, access, null)
   }
 
   /** Removes the properties of these names, or nothing when one of them must stay. Ignores names without a property. */
-  async deleteNamed(access: Access, names: readonly string[]): Promise<void> {
-    const { stored, items } = await this.#deps.store.snapshot((q) => this.#forDeletion(q, access, new Set(names)))
-    const present = stored.map(({ name }) => name)
-    await this.#passDeletion(access, { judged: new Set(present), stored, items })
-    await this.#delete(access, async (tx) => {
-      const found = [...(await findNamedProperties(tx, access.actor.id, present)).values()]
-      await this.#keepRemoved(tx, access, found)
-      await deleteNamedProperties(tx, access.actor.id, present)
-      return found
-    })
+  deleteNamed(access: Access, names: readonly string[]): Promise<void> {
+    return deleteProperties(this.#deps, access, names)
   }
-
-  /** Keeps the properties that the transaction removes next, in the history. */
-  async #keepRemoved(tx: Transaction, { actor }: Access, removed: readonly UnreadProperty[]): Promise<void> {
-    const { declared } = this.#deps.room
-    const values = removed.filter(({ kind }) => !holdsItems(kind))
-    await this.#deps.history.keepValues(
-      tx,
-      actor.id,
-      values.map(({ name }) => ({ name, value: null })),
-    )
-    const lists = removed.filter(({ kind }) => holdsItems(kind))
-    await keepDeletions(
-      tx,
-      actor.id,
-      lists.map(({ name, content }) => ({ at: declared.addressOf(actor.id, name), head: content })),
-    )
-  }
-
-  /** Requires the rights and runs the hooks of a deletion. */
-  async #passDeletion(access: Access, { judged, stored, items }: Deletion): Promise<void> {
-    const { gate, declared, permission } = this.#deps.room
-    await permission.requireAll(
-      access.actor.id,
-      access.caller,
-      { category: 'properties', right: 'delete' } as const,
-      judged,
-    )
-    for (const row of stored) {
-      const { name } = row
-      if (gate.isOpen(access, 'delete', name)) continue
-      const property = declared.current(row)
-      const value = valueOf(property) ?? listValue(property, items.get(name))
-      if ((await gate.pass(access, 'delete', [name], value)) === null) throw rejectedDelete([name])
-    }
-  }
-
-  /** @param remove Deletes properties, and returns them. */
-  async #delete(access: Access, remove: (tx: Transaction) => Promise<readonly UnreadProperty[]>): Promise<void> {
-    await this.#deps.room.writer.change(access, async (tx, record) => {
-      const removed = await remove(tx)
-      await this.#deps.indexes.update(tx, access.actor.id, new Map(removed.map(({ name }) => [name, null])))
-      for (const { name, kind } of removed) record(kinds[kind].removal(name))
-    })
-    this.#deps.deleteRemoved(access.actor.id)
-  }
-
-  /** The chosen properties, with the items of short lists that have a deletion hook. */
-  async #forDeletion(q: Queries, access: Access, names: ReadonlySet<string> | null): Promise<Omit<Deletion, 'judged'>> {
-    const all = await findProperties(q, access.actor.id)
-    const stored = names === null ? all : all.filter(({ name }) => names.has(name))
-    const hooked = stored.filter(({ name }) => !this.#deps.room.gate.isOpen(access, 'delete', name))
-    const heads = shortLists(headsOf(hooked))
-    return { stored, items: await readManyLists(q, access.actor.id, heads, this.#formatOf) }
-  }
-
-  readonly #formatOf = (list: string): ItemFormat | null => this.#deps.room.declared.formatOf(list)
 
   #find(access: Access, [name = '']: readonly string[]): Promise<UnreadProperty | null> {
     const { store, room } = this.#deps
@@ -579,14 +518,11 @@ export class Properties {
       .then((stored) => room.declared.present(name, stored))
   }
 
-  #present(stored: readonly UnreadProperty[]): readonly UnreadProperty[] {
-    return this.#deps.room.declared.allPresent(stored)
+  /** The stored properties, and the declared ones of these names that have a value without a row. */
+  #present(stored: readonly UnreadProperty[], names: readonly string[] | null = null): readonly UnreadProperty[] {
+    const present = this.#deps.room.declared.allPresent(stored)
+    return names === null ? present : present.filter(({ name }) => names.includes(name))
   }
-}
-
-/** The value that the hook for the deletion of a list receives: its items, or the metadata of a long list. */
-function listValue({ name, content: head }: StoredProperty, content: ListContent | undefined): JsonText {
-  return content === undefined ? factsOf(listMetadata(name, head)) : array(content.items)
 }
 
 function headsOf(stored: readonly UnreadProperty[]): Map<string, string> {

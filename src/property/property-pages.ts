@@ -1,4 +1,5 @@
 /** Reads all properties of an actor in pages, because they may not fit into memory together. */
+import { setImmediate } from 'node:timers/promises'
 import type { Reads } from '../store/read-replicas.ts'
 import type { Queries } from '../store/store.ts'
 import {
@@ -15,40 +16,68 @@ const pageBytes = 1_048_576
 /** The most bytes of values that are kept in memory together. */
 const togetherBytes = 4_194_304
 
-/** All properties by name. Null when they are too many or too long to be kept in memory together. */
-export async function readTogether(q: Queries, actorId: string): Promise<readonly UnreadProperty[] | null> {
-  const page = await findPropertyPage(q, actorId, '')
+type IsNeeded = (property: Pick<ListedProperty, 'name' | 'kind'>) => boolean
+
+/**
+ * All properties by name. Null when they are too many or too long to be kept in memory together.
+ *
+ * @param names only the properties of these names. Null: all.
+ */
+export async function readTogether(
+  q: Queries,
+  actorId: string,
+  names: readonly string[] | null = null,
+): Promise<readonly UnreadProperty[] | null> {
+  const page = await findPropertyPage(q, actorId, '', names)
   const bytes = page.reduce((sum, row) => sum + row.bytes, 0)
   if (page.length === pageRows || bytes > togetherBytes) return null
   const stored = page.flatMap((row) => row.stored ?? [])
-  return stored.length === page.length ? stored : findProperties(q, actorId)
+  if (stored.length === page.length) return stored
+  return names === null
+    ? findProperties(q, actorId)
+    : [...(await findNamedProperties(q, actorId, names)).values()].toSorted(byName)
+}
+
+function byName(a: UnreadProperty, b: UnreadProperty): number {
+  return a.name < b.name ? -1 : 1
 }
 
 /**
  * All properties by name, page by page. Each page is read on its own, so a change in between shows in later pages only.
  *
- * @param isNeeded whether the content of the name is needed. Other long contents are null.
+ * @param isNeeded whether the content is needed. Other long contents are null.
+ * @param names only the properties of these names. Null: all.
  */
 export async function* readPages(
-  store: Reads,
+  store: Pick<Reads, 'read'>,
   actorId: string,
-  isNeeded: (name: string) => boolean,
+  isNeeded: IsNeeded,
+  names: readonly string[] | null = null,
 ): AsyncGenerator<readonly ListedProperty[], undefined> {
   for (let after = ''; ; ) {
-    const page = await store.read((q) => findPropertyPage(q, actorId, after))
-    for (const part of partsOf(page, isNeeded)) yield await complete(store, actorId, part, isNeeded)
+    const page = await store.read((q) => findPropertyPage(q, actorId, after, names))
+    for (const part of partsOf(page, isNeeded)) {
+      yield await complete(store, actorId, part, isNeeded)
+      // Other work runs between two parts: the driver of SQLite is synchronous.
+      await setImmediate()
+    }
     const last = page.at(-1)
     if (last === undefined || page.length < pageRows) return
     after = last.name
   }
 }
 
+/** Divides a page, so that the contents of each part would fit into memory together. */
+export function shortParts(page: readonly ListedProperty[]): readonly ListedProperty[][] {
+  return partsOf(page, () => true)
+}
+
 /** Divides a page, so that the long contents of each part fit into memory together. */
-function partsOf(page: readonly ListedProperty[], isNeeded: (name: string) => boolean): readonly ListedProperty[][] {
+function partsOf(page: readonly ListedProperty[], isNeeded: IsNeeded): readonly ListedProperty[][] {
   const parts: ListedProperty[][] = [[]]
   let bytes = 0
   for (const row of page) {
-    const added = row.stored === null && isNeeded(row.name) ? row.bytes : 0
+    const added = isNeeded(row) ? row.bytes : 0
     if (bytes > 0 && bytes + added > pageBytes) {
       parts.push([])
       bytes = 0
@@ -61,12 +90,12 @@ function partsOf(page: readonly ListedProperty[], isNeeded: (name: string) => bo
 
 /** Adds the long contents that are needed. Leaves out properties that were removed meanwhile. */
 async function complete(
-  store: Reads,
+  store: Pick<Reads, 'read'>,
   actorId: string,
   part: readonly ListedProperty[],
-  isNeeded: (name: string) => boolean,
+  isNeeded: IsNeeded,
 ): Promise<readonly ListedProperty[]> {
-  const isMissing = ({ name, stored }: ListedProperty): boolean => stored === null && isNeeded(name)
+  const isMissing = (row: ListedProperty): boolean => row.stored === null && isNeeded(row)
   const missing = part.filter(isMissing).map(({ name }) => name)
   if (missing.length === 0) return part
   const found = await store.read((q) => findNamedProperties(q, actorId, missing))

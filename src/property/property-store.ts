@@ -79,17 +79,25 @@ export interface ListedProperty {
 /**
  * The next properties after a name, by name, at most `pageRows`. They fit into memory together.
  *
+ * @param names only the properties of these names. Null: all.
  * @throws ServiceError `actor_not_found`; `value_corrupted`
  */
-export async function findPropertyPage(q: Queries, actorId: string, after: string): Promise<ListedProperty[]> {
+export async function findPropertyPage(
+  q: Queries,
+  actorId: string,
+  after: string,
+  names: readonly string[] | null = null,
+): Promise<ListedProperty[]> {
   type Listed = Omit<CheckedRow, 'value'> & { readonly value: string | null; readonly bytes: number }
   const rows = await q.all<Listed | { readonly name: null }>(
     `SELECT property.name, property.kind, property.checksum, property.version, octet_length(property.value) AS bytes,
        CASE WHEN octet_length(property.value) <= ${smallBytes} THEN property.value END AS value
      FROM actor LEFT JOIN property ON property.actor_id = actor.id AND property.name > $2
+       ${names === null ? '' : 'AND property.name IN (SELECT name FROM rows($3, name TEXT) AS wanted)'}
      WHERE actor.id = $1 ORDER BY property.name LIMIT ${pageRows}`,
     actorId,
     after,
+    ...(names === null ? [] : [JSON.stringify(names.map((name) => [name]))]),
   )
   if (rows.length === 0) throw new ServiceError('actor_not_found')
   return rows.flatMap((row) => {
@@ -269,12 +277,6 @@ export function deleteValues(tx: Transaction, actorId: string, names: readonly s
     actorId,
     JSON.stringify(names.map((name) => [name])),
   )
-}
-
-/** Deletes all values and lists, including items. */
-export async function deleteAllProperties(tx: Transaction, actorId: string): Promise<void> {
-  if (tx.isSharded) await removeLists(tx, actorId, null)
-  await tx.run('DELETE FROM property WHERE actor_id = $1', actorId)
 }
 
 /** Deletes the values and lists in `names`, including items. */

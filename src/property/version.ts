@@ -10,9 +10,10 @@ import type { Queries } from '../store/store.ts'
 import { readHeadText } from '../list/list-head.ts'
 import { firstVersion, type ItemRow, parseIndex, readItemRow } from '../list/list.ts'
 import type { Access } from './access.ts'
-import { type ConditionSubject, requireMet } from './condition.ts'
+import { type ConditionSubject, requireMet, untagged } from './condition.ts'
 import type { DeclaredData } from './declared-data.ts'
-import { findProperties, findProperty, type StoredProperty } from './property-store.ts'
+import { readTogether } from './property-pages.ts'
+import { findProperty, type StoredProperty } from './property-store.ts'
 
 export interface PropertyVersion {
   /** The version of the value, or of the list with its items. It changes with every change of them. */
@@ -94,7 +95,9 @@ export class Versions {
 
   async #stored(q: Queries, actorId: string, subject: ConditionSubject): Promise<string> {
     if ('mayRead' in subject) {
-      const stored = this.#declared.allPresent(await findProperties(q, actorId))
+      const rows = await readTogether(q, actorId)
+      if (rows === null) return untagged
+      const stored = this.#declared.allPresent(rows)
       const readable = stored.filter(({ name }) => subject.mayRead(name))
       return this.ofListing(
         actorId,

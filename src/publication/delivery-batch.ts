@@ -55,7 +55,7 @@ import {
 } from '../outbox/policy.ts'
 
 /** The current content of the scope that the peer may read. Null: none. */
-export type FullState = (actorId: string, peer: Related, scope: QueueState) => Promise<JsonText | null>
+export type FullState = (actorId: string, peer: Related, scope: QueueState) => Promise<JsonText | null | 'too long'>
 
 export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly store: Store
@@ -187,7 +187,7 @@ export class DeliveryBatches {
     }
     if (circuit === 'probe' && !(await this.#claimProbe(lease, state)))
       return this.#endWithoutAttempt(lease, state, now() + pauseMs)
-    return isUnsupported(first, state, now()) ? this.#replaceByState(lease, state) : this.#send(lease, start)
+    return isUnsupported(first, state, now()) ? this.#replaceByState(lease, start) : this.#send(lease, start)
   }
 
   /** Throws when rights cannot be read, so no diff is sent unfiltered. */
@@ -314,11 +314,14 @@ export class DeliveryBatches {
     }
   }
 
-  async #replaceByState(lease: QueueLease, state: QueueState): Promise<BatchResult> {
+  /** A state that does not fit into memory is not stored. The resync then has the URL of the properties. */
+  async #replaceByState(lease: QueueLease, start: BatchStart): Promise<BatchResult> {
     const { store, fullState } = this.#deps
     const { queue } = lease
-    const content = (await fullState(queue.actorId, callerOf(queue, state), state)) ?? withheld
-    const isPut = await store.write((tx) => putFullState(tx, queue, state.sequence, content))
+    const { state } = start
+    const content = await fullState(queue.actorId, callerOf(queue, state), state)
+    if (content === 'too long') return this.#send(lease, start)
+    const isPut = await store.write((tx) => putFullState(tx, queue, state.sequence, content ?? withheld))
     return this.#endWithoutAttempt(lease, state, 'now', isPut ? { committed: state.sequence - 1 } : {})
   }
 

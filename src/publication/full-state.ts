@@ -7,16 +7,19 @@ import type { Properties } from '../property/properties.ts'
 import type { Scope } from '../subscription/scope.ts'
 
 /**
- * Returns the content relative to the scope, like diffs. Null: the scope is empty. A list that is too long for a
- * callback has only `_list` and `count`, and the peer reads its items page by page.
+ * Returns the content relative to the scope, like diffs. Null: the scope is empty. `too long`: the content does not fit into
+ * memory, and the peer has to read the properties. A list that is too long for a callback has only `_list` and `count`, and
+ * the peer reads its items page by page.
  */
 export async function fullState(
   { properties }: { readonly properties: Properties },
   access: Access,
   scope: Scope,
-): Promise<JsonText | null> {
+): Promise<JsonText | null | 'too long'> {
   if (scope.target !== 'properties') return null
-  const { shown, lists } = await properties.everything(access)
+  const everything = await properties.together(access, scope.subtarget === '' ? null : [scope.subtarget])
+  if (everything === null) return 'too long'
+  const { shown, lists } = everything
   const states = shown.flatMap((property): (readonly [name: string, state: JsonText])[] => {
     const value = valueOf(property)
     if (value !== null) return [[property.name, value]]

@@ -1,4 +1,5 @@
 /** Publisher side: operations of peers and of the owner on subscriptions at this actor. */
+import { setImmediate } from 'node:timers/promises'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
@@ -31,7 +32,13 @@ import {
   insertPublisherSubscription,
 } from './publisher-store.ts'
 import type { Publisher } from './publisher.ts'
-import { findRecords, type RecordFilter, type SubscriptionRecord } from '../subscription/record-store.ts'
+import {
+  findRecords,
+  type Records,
+  recordsOfPage,
+  type RecordFilter,
+  type SubscriptionRecord,
+} from '../subscription/record-store.ts'
 import { deleteSuspension, findSuspensions, insertSuspension, type Suspension } from './suspension-store.ts'
 import { type PublisherSubscription, publisherView } from './publisher-subscription.ts'
 import { type MayRead, visiblePart, withheld } from './visibility.ts'
@@ -123,15 +130,27 @@ export class Publications {
     )
   }
 
-  /** Subscriptions of both sides, as the wire lists them. */
-  async records(actorId: string, filter: RecordFilter): Promise<readonly SubscriptionRecord[]> {
+  /** Subscriptions of both sides, as the wire lists them, in pages. Each page is read on its own. */
+  async *records(actorId: string, filter: RecordFilter): AsyncGenerator<readonly SubscriptionRecord[], undefined> {
     const { store } = this.#deps
-    const found = await this.#upToDate(
-      actorId,
-      () => store.read((q) => findRecords(q, actorId, filter)),
-      (read) => read,
-    )
-    return found.records
+    for (let after: SubscriptionRecord | null = null; ; ) {
+      const last: SubscriptionRecord | null = after
+      const { records }: Records = await this.#upToDate(
+        actorId,
+        () => store.read((q) => findRecords(q, actorId, filter, last)),
+        (read) => read,
+      )
+      yield records
+      after = records.at(-1) ?? null
+      if (after === null || records.length < recordsOfPage) return
+      await setImmediate()
+    }
+  }
+
+  /** The subscription of either side. Null: it does not exist. */
+  async record({ actorId, peerId, subscriptionId }: Address): Promise<SubscriptionRecord | null> {
+    const { value } = await this.records(actorId, { peerId, subscriptionId }).next()
+    return value?.[0] ?? null
   }
 
   /**

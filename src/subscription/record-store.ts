@@ -11,6 +11,8 @@ export interface SubscriptionRecord extends Scope {
   readonly sequence: number
   /** False: publisher side. True: subscriber side. */
   readonly callback: boolean
+  /** Unix milliseconds. */
+  readonly createdAt: number
 }
 
 export interface Records {
@@ -24,8 +26,16 @@ export interface RecordFilter extends Partial<Scope> {
   readonly subscriptionId?: string
 }
 
-/** Oldest first. */
-export async function findRecords(q: Queries, actorId: string, filter: RecordFilter): Promise<Records> {
+/** The most records of a page. */
+export const recordsOfPage = 1000
+
+/** The next records after one, oldest first, at most `recordsOfPage`. */
+export async function findRecords(
+  q: Queries,
+  actorId: string,
+  filter: RecordFilter,
+  after: SubscriptionRecord | null = null,
+): Promise<Records> {
   const params: Param[] = [actorId]
   const { peerId, subscriptionId, target, subtarget, resource } = filter
   const wanted = { peer_id: peerId, subscription_id: subscriptionId, target, subtarget, resource }
@@ -41,11 +51,17 @@ export async function findRecords(q: Queries, actorId: string, filter: RecordFil
          ${callback} AS callback, created_at
        FROM ${table} WHERE actor_id = $1${conditions.join('')}`,
   )
+  const continuing =
+    after === null
+      ? ''
+      : `WHERE (created_at, callback, peer_id, subscription_id) > ($${params.push(after.createdAt)},
+         $${params.push(Number(after.callback))}, $${params.push(after.peerId)}, $${params.push(after.subscriptionId)})`
   const rows = await q.all<Row<SubscriptionRecord> & { readonly waitingChanges: number }>(
     `SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
-       granularity, sequence, callback,
+       granularity, sequence, callback, created_at AS "createdAt",
        (SELECT a.waiting_changes FROM actor a WHERE a.id = $1) AS "waitingChanges"
-     FROM (${selects.join(' UNION ALL ')}) AS both_sides ORDER BY created_at, callback, peer_id, subscription_id`,
+     FROM (${selects.join(' UNION ALL ')}) AS both_sides ${continuing}
+     ORDER BY created_at, callback, peer_id, subscription_id LIMIT ${recordsOfPage}`,
     ...params,
   )
   return {

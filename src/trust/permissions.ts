@@ -5,7 +5,8 @@ import { quoted, ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
 import { holdsItems, kinds } from '../property/kinds.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
-import { findKinds, findProperties } from '../property/property-store.ts'
+import { readPages } from '../property/property-pages.ts'
+import { findKinds, type ListedProperty } from '../property/property-store.ts'
 import type { Live } from '../live/live.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import { type ExpiryKey, setExpiry } from './expiry-store.ts'
@@ -302,22 +303,43 @@ export class Permissions {
     return noticeTo(trust, 'permission', 'POST', ['callbacks', 'permissions', trust.actorId], body)
   }
 
-  /** Lists the properties to which the peer may subscribe. Names of other properties stay hidden. */
-  async shared(actorId: string, peerId: string): Promise<SharedProperty[]> {
-    const { effective } = await this.require(actorId, peerId)
+  /**
+   * Lists the properties to which the peer may subscribe, in pages. Names of other properties stay hidden. The rights are
+   * read for each page.
+   *
+   * @throws ServiceError `not_found`
+   */
+  async *shared(actorId: string, peerId: string): AsyncGenerator<readonly SharedProperty[], undefined> {
     const { store, declared } = this.#deps
-    const present = declared.allPresent(await store.read((q) => findProperties(q, actorId)))
+    const unseen = new Map(declared.allPresent([]).map((property) => [property.name, property]))
+    for await (const page of readPages(store, actorId, ({ kind }) => holdsItems(kind))) {
+      for (const { name } of page) unseen.delete(name)
+      yield await this.#sharedOf(actorId, peerId, page)
+    }
+    yield await this.#sharedOf(
+      actorId,
+      peerId,
+      [...unseen.values()].map((stored) => ({ ...stored, stored })),
+    )
+  }
+
+  async #sharedOf(
+    actorId: string,
+    peerId: string,
+    page: readonly Pick<ListedProperty, 'name' | 'kind' | 'stored'>[],
+  ): Promise<readonly SharedProperty[]> {
+    const { effective } = await this.require(actorId, peerId)
     const may = (operation: string, name: string): boolean =>
       decide(effective, { category: 'properties', operation, target: name }).allowed
-    return present
+    return page
       .filter(({ name }) => may('subscribe', name))
-      .map((property) => ({
-        name: property.name,
-        display_name: displayName(property.name),
-        item_count: kinds[property.kind].itemCount(property),
+      .map(({ name, kind, stored }) => ({
+        name,
+        display_name: displayName(name),
+        item_count: stored === null ? 0 : kinds[kind].itemCount(stored),
         operations: operationsOf.properties
-          .filter((operation) => operation !== 'append' || holdsItems(property.kind))
-          .filter((operation) => may(operation, property.name)),
+          .filter((operation) => operation !== 'append' || holdsItems(kind))
+          .filter((operation) => may(operation, name)),
       }))
   }
 
@@ -398,9 +420,11 @@ export class Permissions {
       }
     }
     if (operation !== 'delete' || !whole.allowed) return whole
-    const stored = await this.#deps.store.read((q) => findProperties(q, actorId))
-    const refused = stored.map(({ name }) => answer(name)).find(({ allowed }) => !allowed)
-    return refused === undefined ? whole : { ...refused, target: '', decided_as: `properties.delete:${refused.target}` }
+    for await (const page of readPages(this.#deps.store, actorId, () => false)) {
+      const refused = page.map(({ name }) => answer(name)).find(({ allowed }) => !allowed)
+      if (refused !== undefined) return { ...refused, target: '', decided_as: `properties.delete:${refused.target}` }
+    }
+    return whole
   }
 }
 

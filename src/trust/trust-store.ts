@@ -2,7 +2,7 @@
 import type { Quota } from '../quota/quota.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import { byKey } from '../store/by-key.ts'
-import type { Queries, Row, Transaction } from '../store/store.ts'
+import type { Param, Queries, Row, Transaction } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 import type { OwnRequest, Trust } from './trust.ts'
 
@@ -75,9 +75,39 @@ export function findPeerBySecret(q: Queries, actorId: string, secret: SecretHash
     .then((row) => (row === undefined ? null : { ...row, approved: row.approved !== 0 }))
 }
 
-/** Returns the relationships of an actor, ordered by peer. */
+/** Returns the relationships of an actor, ordered by peer. `findTrustPage` needs less memory. */
 export async function findTrusts(q: Queries, actorId: string): Promise<Trust[]> {
   const rows = await q.all<TrustRow>(`SELECT ${columns} FROM trust WHERE actor_id = $1 ORDER BY peer_id`, actorId)
+  return rows.map(toTrust)
+}
+
+/** Which relationships to read. Absent: any. */
+export interface TrustFilter {
+  readonly relationship?: string | undefined
+  /** The peer's application type. */
+  readonly type?: string | undefined
+  readonly peerId?: string | undefined
+}
+
+/** The most relationships of a page. */
+export const trustsOfPage = 256
+
+/** Returns the next relationships of an actor after a peer, ordered by peer. */
+export async function findTrustPage(
+  q: Queries,
+  actorId: string,
+  { relationship, type, peerId }: TrustFilter,
+  after: string,
+): Promise<Trust[]> {
+  const params: Param[] = [actorId, after]
+  const conditions = Object.entries({ relationship, type, peer_id: peerId }).flatMap(([column, value]) =>
+    value === undefined ? [] : [` AND ${column} = $${params.push(value)}`],
+  )
+  const rows = await q.all<TrustRow>(
+    `SELECT ${columns} FROM trust WHERE actor_id = $1 AND peer_id > $2${conditions.join('')}
+     ORDER BY peer_id LIMIT ${trustsOfPage}`,
+    ...params,
+  )
   return rows.map(toTrust)
 }
 

@@ -1,4 +1,5 @@
 /** Relationships of an actor: requesting, receiving, approving, changing and ending them. */
+import { setImmediate } from 'node:timers/promises'
 import { quoted, ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import { currentContext } from '../observe/context.ts'
@@ -19,16 +20,9 @@ import type { TrustRecord } from '../app/trust-record.ts'
 import { secretOf, tokensOf, type TrustSecrets, trustRecord } from './record.ts'
 import { type InvitationLink, linkOf, parseLink } from './invitations/link.ts'
 import { parseRelationship } from './relationship-name.ts'
-import { countPending, findTrust, findTrusts, updateTrust } from './trust-store.ts'
+import { countPending, findTrust, findTrustPage, type TrustFilter, trustsOfPage, updateTrust } from './trust-store.ts'
 import { isApprovedAt, isNamed, isRequest, type Trust } from './trust.ts'
 import type { Self, TrustDeps } from './trust-deps.ts'
-
-export interface TrustFilter {
-  readonly relationship?: string | undefined
-  /** The peer's application type. */
-  readonly type?: string | undefined
-  readonly peerId?: string | undefined
-}
 
 export interface RelationshipRequest {
   /** Root address of the peer, or the link of an invitation. */
@@ -54,15 +48,21 @@ export class Trusts {
     this.#deps = deps
   }
 
-  /** Returns the relationships that match the filter, ordered by peer. */
+  /** Returns the relationships that match the filter, ordered by peer. `pages` needs less memory. */
   async list(actorId: string, filter: TrustFilter = {}): Promise<Trust[]> {
-    const trusts = await this.#deps.store.read((q) => findTrusts(q, actorId))
-    return trusts.filter(
-      (trust) =>
-        (filter.relationship === undefined || trust.relationship === filter.relationship) &&
-        (filter.type === undefined || trust.type === filter.type) &&
-        (filter.peerId === undefined || trust.peerId === filter.peerId),
-    )
+    return (await Array.fromAsync(this.pages(actorId, filter))).flat()
+  }
+
+  /** Like `list`, in pages. Each page is read on its own, so a change in between shows in later pages only. */
+  async *pages(actorId: string, filter: TrustFilter = {}): AsyncGenerator<readonly Trust[], undefined> {
+    for (let after = ''; ; ) {
+      const page = await this.#deps.store.read((q) => findTrustPage(q, actorId, filter, after))
+      yield page
+      const last = page.at(-1)
+      if (last === undefined || page.length < trustsOfPage) return
+      after = last.peerId
+      await setImmediate()
+    }
   }
 
   /** The number of requests of peers that wait for the owner's approval. */

@@ -581,6 +581,20 @@ forEachService((start, dialect) => {
       assert.deepEqual(data, { mood: 'rainy', todo: { _list: true, count: 1, items: ['milk'] } })
     })
 
+    it('has the URL of the properties where the full state does not fit into memory (HTTP-26)', async () => {
+      const facts = { aw_supported: 'callbacks', capabilities_fetched_at: '2030-03-17T17:00:00.000Z' }
+      const made = await world({}, { facts })
+      const handle = await made.service.app.actors.get(made.actor.id)
+      await handle?.subscriptions.suspend('properties')
+      for (const name of ['long 1', 'long 2', 'long 3']) await made.put('x'.repeat(1_900_000), name)
+      await handle?.subscriptions.resume('properties')
+      const callback = (await made.remote.has(1))[0]
+      assert.deepEqual(
+        [callback?.body?.['type'], callback?.body?.['url']],
+        ['resync', `${made.service.url}/${made.actor.id}/properties`],
+      )
+    })
+
     const ends: readonly (readonly [what: string, path: (made: World) => string])[] = [
       ['the relationship', ({ peer }) => `/trust/friend/${peer.peerId}`],
       ['the actor', () => ''],

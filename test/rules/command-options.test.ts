@@ -70,6 +70,7 @@ const commands: Readonly<Record<string, string>> = {
   bench: 'bench/run.ts',
   crash: 'test/crash.ts',
   soak: 'test/soak.ts',
+  heavy: 'test/heavy.ts',
   simulate: 'test/simulation/main.ts',
   conformance: 'test/conformance/main.ts',
   demo: 'examples/demo/run.ts',

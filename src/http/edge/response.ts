@@ -38,6 +38,11 @@ export function jsonStream(status: number, pieces: AsyncIterable<string>): HttpR
   return { status, headers: jsonType, body: null, stream: pieces }
 }
 
+/** Makes a JSON response from a string that is JSON already, or from its pieces. */
+export function jsonContent(status: number, content: JsonText | AsyncIterable<string>): HttpResponse {
+  return typeof content === 'string' ? jsonText(status, content) : jsonStream(status, content)
+}
+
 /** Like `jsonStream`, with a JSON value on each line. */
 export function lineStream(lines: AsyncIterable<string>): HttpResponse {
   return { status: 200, headers: { 'Content-Type': 'application/x-ndjson' }, body: null, stream: lines }

@@ -2,7 +2,7 @@
 import { isObject } from '../../json/json.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
-import { holdsItems, kinds } from '../../property/kinds.ts'
+import { holdsItems } from '../../property/kinds.ts'
 import type { StoredProperty } from '../../property/property-store.ts'
 import type { Chain } from '../../token/chain.ts'
 import { clientIdOf, isProgram, type Trust } from '../../trust/trust.ts'
@@ -10,7 +10,7 @@ import type { Messages } from '../languages/language.ts'
 import { type AudienceDeps, withRights, withAccess } from '../relationships/access/audience.ts'
 import type { Peers } from '../shared/peer-names.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
-import { kindInWords } from '../shared/value-tree.ts'
+import { kindInWords, listLengthInWords } from '../shared/value-tree.ts'
 import { visible } from '../shared/visible.ts'
 import { decideMap, type MapCall, type MapProperty, type OtherPlaces } from './access.ts'
 import type { AccessMapValues, MapPerson } from './values.ts'
@@ -23,9 +23,14 @@ export interface AccessMapDeps extends AudienceDeps {
 /** The data of the actor that the overview has read. */
 interface MapData {
   readonly peers: Peers
-  readonly properties: readonly StoredProperty[]
+  readonly properties: readonly MapDatum[]
   /** The tokens of clients, with their last use. */
   readonly chains: readonly Chain[]
+}
+
+/** The facts about a property that the map shows. */
+interface MapDatum extends Pick<MapProperty, 'name' | 'isList' | 'hasParts'> {
+  readonly detail: string
 }
 
 interface MapContext {
@@ -69,20 +74,21 @@ function personOf({ relationships }: AccessMapDeps, trust: Trust, peers: Peers):
   return { peerid, name, detail: host === '' ? level : `${level} · ${host}`, href, is_app: isProgram(trust) }
 }
 
-function mapProperty(property: StoredProperty, { www, messages }: MapContext): MapProperty {
+export function mapDataOf(property: StoredProperty, messages: Messages): MapDatum {
   const { name, content } = property
   const isList = holdsItems(property.kind)
   return {
     name,
     isList,
     hasParts: !isList && isObject(content),
-    place: () => ({
-      kind: 'property',
-      name: visible(name),
-      detail: isList ? messages.values.list(kinds[property.kind].itemCount(property)) : kindInWords(content, messages),
-      href: `${www}/properties/${encodeURIComponent(name)}`,
-    }),
+    detail: isList ? listLengthInWords(property, messages) : kindInWords(content, messages),
   }
+}
+
+function mapProperty({ detail, ...datum }: MapDatum, { www }: MapContext): MapProperty {
+  const { name } = datum
+  const href = `${www}/properties/${encodeURIComponent(name)}`
+  return { ...datum, place: () => ({ kind: 'property', name: visible(name), detail, href }) }
 }
 
 /** The operations that a person, or an app, could call. */

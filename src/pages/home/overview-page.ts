@@ -6,7 +6,6 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Actors } from '../../actor/actors.ts'
 import type { Approvals } from '../../operation/approvals.ts'
-import { holdsItems } from '../../property/kinds.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Publications } from '../../publication/publications.ts'
 import type { Chain } from '../../token/chain.ts'
@@ -22,7 +21,7 @@ import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
 import { undelivered } from '../subscriptions/undelivered.ts'
-import { type AccessMapDeps, accessMapOf } from './map-values.ts'
+import { type AccessMapDeps, accessMapOf, mapDataOf } from './map-values.ts'
 import type { ActivityDay, DashboardValues } from './values.ts'
 
 export interface OverviewDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps, AccessMapDeps {
@@ -54,7 +53,7 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
     pageValues(deps, exchange, ''),
     read(deps, exchange),
   ])
-  const lists = properties.filter(({ kind }) => holdsItems(kind)).length
+  const lists = properties.filter(({ isList }) => isList).length
   const asking = peers.trusts.filter(isRequest)
   const apps = peers.trusts.filter(isProgram)
   const lastUsed = Math.max(
@@ -109,7 +108,7 @@ async function read(deps: OverviewDeps, { actor, caller, request }: PageExchange
   const { messages } = deps.languages.of(request)
   const [peers, properties, approvals, sessions, chains, subscriptions, days] = await Promise.all([
     peersOf(deps, actor.id, messages),
-    deps.properties.all({ actor, caller }),
+    deps.properties.mapAll({ actor, caller }, (property) => mapDataOf(property, messages)),
     deps.approvals.waiting(actor.id),
     deps.sessions.list(actor.id),
     deps.tokens.clientsOf(actor.id),

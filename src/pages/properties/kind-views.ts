@@ -1,16 +1,14 @@
 /** Renders each kind of property for the pages. */
 import type { DataDeclaration } from '../../app/data-declarations.ts'
-import { ServiceError } from '../../errors.ts'
 import { type JsonText, kindOf, pretty, stringValue, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
-import { kinds } from '../../property/kinds.ts'
 import type { ListReader } from '../../property/lists/list-reader.ts'
 import type { Properties } from '../../property/properties.ts'
 import { propertyNotFound } from '../../property/property-errors.ts'
 import type { PropertyKind, StoredProperty } from '../../property/property-store.ts'
 import { pagingOf, type PartQuery } from '../shared/paging.ts'
 import type { Messages } from '../languages/language.ts'
-import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
+import { kindInWords, listLengthInWords, previewOf, treeOf } from '../shared/value-tree.ts'
 import { isTypedItem, shownForm } from './form-fields.ts'
 import { formShape, type FormShape } from './form-shape.ts'
 import type { Editable, ListItemValues, PropertyRow, PropertyValues, TypedItem } from './values.ts'
@@ -127,7 +125,7 @@ const valueView: KindView = {
 
 const listView: KindView = {
   async row(_deps, _access, property, messages) {
-    return { kind: lengthInWords(property, messages), preview: '', is_list_property: true, is_read_only: false }
+    return { kind: listLengthInWords(property, messages), preview: '', is_list_property: true, is_read_only: false }
   },
 
   async page({ listReader, registry }, access, { name, query, typed, opened }, messages) {
@@ -197,16 +195,6 @@ export function declaredForm(
 ): FormShape | null {
   const declaration = data.get(name)
   return declaration?.kind === kind ? formShape(declaration.schema.jsonSchema) : null
-}
-
-/** Describes the length. A damaged list is marked, so that the rest of the listing stays readable. */
-function lengthInWords(property: StoredProperty, { values }: Messages): string {
-  try {
-    return values.list(kinds[property.kind].itemCount(property))
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'list_corrupted') return values.damagedList
-    throw error
-  }
 }
 
 function editableOf(value: JsonText): Editable {

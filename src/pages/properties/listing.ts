@@ -22,23 +22,31 @@ export const listingQuery = {
 }
 export type ListingQuery = ValuesOf<typeof listingQuery>
 
+/** The facts about a property by which the listing selects it. */
+export interface ListedRow {
+  readonly name: string
+  readonly type: PropertyType
+  /** Whether the search finds the property. */
+  readonly isFound: boolean
+}
+
 /** The properties that fit the search and the type, sorted; and the links that change the selection. */
 export interface SelectedProperties extends Pick<PropertiesValues, 'search' | 'types' | 'columns'> {
-  readonly selected: readonly StoredProperty[]
+  readonly selected: readonly ListedRow[]
   /** The address of the selection, to which a page number is added. */
   readonly address: string
 }
 
 /** @param page Path of the page. */
 export function selectProperties(
-  all: readonly StoredProperty[],
+  all: readonly ListedRow[],
   { q, type, sort = 'name', order = 'ascending' }: ListingQuery,
   page: string,
   messages: Messages,
 ): SelectedProperties {
   const search = (q ?? '').trim()
-  const found = search === '' ? all : all.filter((property) => fits(property, search.toLowerCase()))
-  const byType = Map.groupBy(found, typeOf)
+  const found = all.filter(({ isFound }) => isFound)
+  const byType = Map.groupBy(found, (row) => row.type)
   const selected = type === undefined ? found : (byType.get(type) ?? [])
   const current = { q: search, type: type ?? '', sort, order }
   const addressOf = (change: Partial<typeof current>): string => addressFor(page, { ...current, ...change }, standard)
@@ -68,20 +76,29 @@ export function typeOf(property: StoredProperty): PropertyType {
   return kind === 'string' ? 'text' : kind === 'null' ? 'object' : kind
 }
 
+export function listedRow(property: StoredProperty, { q = '' }: ListingQuery): ListedRow {
+  return { name: property.name, type: typeOf(property), isFound: fits(property, q.trim().toLowerCase()) }
+}
+
 function fits(property: StoredProperty, search: string): boolean {
+  if (search === '') return true
   if (property.name.toLowerCase().includes(search)) return true
   const value = valueOf(property)
   return value !== null && previewOf(value).toLowerCase().includes(search)
 }
 
+/** More names than this stay in the order of the database, because the order of a language takes long. */
+const mostCompared = 2000
+
 function sorted(
-  properties: readonly StoredProperty[],
+  rows: readonly ListedRow[],
   sort: 'name' | 'type',
   order: 'ascending' | 'descending',
-): readonly StoredProperty[] {
-  const sign = order === 'ascending' ? 1 : -1
-  const place = (property: StoredProperty): number => (sort === 'type' ? types.indexOf(typeOf(property)) : 0)
-  return properties.toSorted((a, b) => sign * (place(a) - place(b) || compareNames(a.name, b.name)))
+): readonly ListedRow[] {
+  const named = rows.length > mostCompared ? rows : rows.toSorted((a, b) => compareNames(a.name, b.name))
+  const byType = Map.groupBy(named, ({ type }) => type)
+  const ascending = sort === 'name' ? named : types.flatMap((type) => byType.get(type) ?? [])
+  return order === 'ascending' ? ascending : ascending.toReversed()
 }
 
 const standard = { q: '', type: '', sort: 'name', order: 'ascending' }

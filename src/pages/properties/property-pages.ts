@@ -17,12 +17,12 @@ import type {
   PropertiesValues,
   SelectionValues,
 } from './values.ts'
-import { kindInWords, treeOf } from '../shared/value-tree.ts'
+import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
 import { type KindViewDeps, kindViews, nothingShown, type OpenedItem, type Shown, unsetShown } from './kind-views.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { type ListingQuery, selectProperties, typeOf } from './listing.ts'
+import { type ListedRow, listedRow, type ListingQuery, selectProperties, typeOf } from './listing.ts'
 import type { PeerNameDeps } from '../shared/peer-names.ts'
 import { pagingOf, partOf, partQuery } from '../shared/paging.ts'
 import { namedViewers, type ViewersDeps, viewersFor, type ViewersOf } from './viewers.ts'
@@ -58,24 +58,25 @@ export async function showProperties(
   const { actor, caller, query } = exchange
   const { messages } = deps.languages.of(exchange.request)
   const access = { actor, caller }
-  const [values, { shown: all, unset }, viewersOf] = await Promise.all([
+  const [values, all, unset, viewersOf] = await Promise.all([
     pageValues(deps, exchange, '/properties', refused?.error),
-    deps.properties.overview(access),
+    listedProperties(deps, access, query),
+    deps.properties.unset(access),
     viewersFor(deps, actor.id, messages),
   ])
   const { selected, ...selection } = selectProperties(all, query, `${values.actor_www}/properties`, messages)
   const paging = pagingOf(query, selected.length, rowsOnAPage)
-  const onPage = partOf(selected, paging, rowsOnAPage)
-  const rows = await Promise.all(
-    onPage.map((property) => rowOf(deps, { access, messages, www: values.actor_www, viewersOf }, property)),
+  const shown = await shownRows(
+    deps,
+    { access, messages, www: values.actor_www, viewersOf },
+    partOf(selected, paging, rowsOnAPage).map(({ name }) => name),
   )
+  const rows = shown.map(({ row }) => row)
   const typed = refused?.typed ?? null
   const page = deps.pages.properties({
     ...values,
     ...selection,
-    properties: Object.fromEntries(
-      onPage.map((property, at) => [property.name, plainOf(property, rows[at]?.kind ?? '')]),
-    ),
+    properties: Object.fromEntries(shown.map(({ row, plain }) => [row.name, plain])),
     property_count: all.length,
     read_only_properties: rows.filter((row) => row.is_read_only).map(({ name }) => name),
     list_properties: rows.filter((row) => row.is_list_property).map(({ name }) => name),
@@ -116,9 +117,13 @@ async function existingOf(
   }
 }
 
+/** A longer value of a row is only a preview, so that the rows of a page fit into memory together. */
+const longestPlain = 65_536
+
 function plainOf(property: StoredProperty, kind: string): Json {
   const value = valueOf(property)
-  return value === null ? `[${kind}]` : toPlain(value)
+  if (value === null) return `[${kind}]`
+  return value.length > longestPlain ? previewOf(value) : toPlain(value)
 }
 
 interface RowContext {
@@ -126,6 +131,34 @@ interface RowContext {
   readonly messages: Messages
   readonly www: string
   readonly viewersOf: ViewersOf
+}
+
+/** Every property that the owner may see. Their contents are not in memory together. */
+async function listedProperties(
+  deps: PropertyPageDeps,
+  access: Access,
+  query: ListingQuery,
+): Promise<readonly ListedRow[]> {
+  const all: ListedRow[] = []
+  for await (const page of deps.properties.pages(access))
+    all.push(...page.map((property) => listedRow(property, query)))
+  return all
+}
+
+/** The rows of these properties, in the order of the names. A property that was removed meanwhile has none. */
+async function shownRows(
+  deps: PropertyPageDeps,
+  context: RowContext,
+  names: readonly string[],
+): Promise<readonly { readonly row: PropertyRow; readonly plain: Json }[]> {
+  const rows = new Map<string, { readonly row: PropertyRow; readonly plain: Json }>()
+  for await (const page of deps.properties.pages(context.access, names)) {
+    for (const property of page) {
+      const row = await rowOf(deps, context, property)
+      rows.set(property.name, { row, plain: plainOf(property, row.kind) })
+    }
+  }
+  return names.flatMap((name) => rows.get(name) ?? [])
 }
 
 async function rowOf(

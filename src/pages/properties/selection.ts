@@ -2,9 +2,9 @@
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { type HttpResponse, jsonStream, jsonText } from '../../http/edge/response.ts'
+import { type HttpResponse, jsonContent } from '../../http/edge/response.ts'
 import type { Access } from '../../property/access.ts'
-import { fullPieces, fullView } from '../../property/full-json.ts'
+import { readFull } from '../../property/full-json.ts'
 import { formRefusal, inputRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { goOnUndoable, pageValues, showPage } from '../shared/page.ts'
 import type { ListingQuery } from './listing.ts'
@@ -39,27 +39,10 @@ export async function useSelection(deps: PropertyPageDeps, exchange: SelectionEx
   )
 }
 
-/** The values and the items of lists as a file. Long lists are read while they are sent. */
-async function exportSelected(
-  { properties, listReader }: PropertyPageDeps,
-  access: Access,
-  names: readonly string[],
-): Promise<HttpResponse> {
-  const selected = new Set(names)
-  const everything = await properties.everything(access)
-  const part = {
-    ...everything,
-    shown: everything.shown.filter(({ name }) => selected.has(name)),
-    lists: new Map([...everything.lists].filter(([name]) => selected.has(name))),
-  }
-  const whole = fullView(part)
-  const answer =
-    whole === null
-      ? jsonStream(
-          200,
-          fullPieces(part, (name) => listReader.open(access, name)),
-        )
-      : jsonText(200, whole)
+/** The values and the items of lists as a file. What is too long for memory is read while it is sent. */
+async function exportSelected(deps: PropertyPageDeps, access: Access, names: readonly string[]): Promise<HttpResponse> {
+  const { content } = await readFull(deps, access, names)
+  const answer = jsonContent(200, content)
   return { ...answer, headers: { ...answer.headers, 'Content-Disposition': 'attachment; filename="properties.json"' } }
 }
 

@@ -39,7 +39,7 @@ export async function ownNames(
   { actor, caller }: PageExchange,
   isApp: boolean,
 ): Promise<{ readonly names: Names; readonly lists: ReadonlySet<string> }> {
-  const properties = await deps.properties.all({ actor, caller })
+  const properties = await deps.properties.mapAll({ actor, caller }, ({ name, kind }) => ({ name, kind }))
   const { files } = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after: '', limit: mostFiles })
   const declared = deps.declared.names(isApp)
   const resources = [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])]

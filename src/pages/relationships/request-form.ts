@@ -171,7 +171,11 @@ async function reviewOf(
 
 async function knownAt(deps: RelationshipPageDeps, { actor }: PageExchange, url: string): Promise<Trust | undefined> {
   const baseuri = rootOf(url)
-  return (await deps.trusts.list(actor.id)).find((trust) => trust.baseuri === baseuri)
+  for await (const page of deps.trusts.pages(actor.id)) {
+    const known = page.find((trust) => trust.baseuri === baseuri)
+    if (known !== undefined) return known
+  }
+  return undefined
 }
 
 function refused(why: string, onPage: (words: Messages['request']) => string, field: string): ServiceError {

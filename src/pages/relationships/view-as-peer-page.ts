@@ -3,6 +3,7 @@ import type { Declared } from '../../mcp/catalogue/declared.ts'
 import { decide } from '../../permission/decision.ts'
 import type { EffectiveRules } from '../../permission/rules.ts'
 import { valueOf } from '../../property/kinds.ts'
+import type { Access } from '../../property/access.ts'
 import type { Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
 import { callerOf } from './access/audience.ts'
@@ -32,25 +33,16 @@ export async function showViewAsPeer(
   ])
   const caller = callerOf(trust)
   const access = { actor, caller }
-  const [{ shown, lists }, pieces, methods, actions, tools] = await Promise.all([
-    deps.properties.starts(access, itemsShown),
+  const [named, pieces, methods, actions, tools] = await Promise.all([
+    deps.properties.names(access),
     deps.properties.parts(access),
     deps.operations.list(access, 'methods'),
     deps.operations.list(access, 'actions'),
     caller.kind === 'client' ? deps.mcp.offers.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
   ])
   const rules = trust.approved ? effective : {}
-  const seen = shown.flatMap((property): SeenProperty[] => {
-    const { name } = property
-    const value = valueOf(property)
-    if (value !== null) return [seenValue({ name, may: mayWith(rules, name, messages) }, value, messages)]
-    const content = lists.get(name)
-    if (content === undefined) return []
-    const { metadata, items } = content
-    const named = { name, may: mayWith(rules, name, messages, true) }
-    return [seenList(named, { length: metadata.length, items: items ?? [] }, messages)]
-  })
-  const paging = pagingOf(query, seen.length, rowsOnAPage)
+  const paging = pagingOf(query, named.length, rowsOnAPage)
+  const onPage = partOf(named, paging, rowsOnAPage).map(({ name }) => name)
   const values = await pageValues(deps, exchange, `/trust/${encodeURIComponent(peerId)}/view`)
   const page = deps.pages.trustView({
     ...values,
@@ -60,7 +52,7 @@ export async function showViewAsPeer(
       { peer: peerName(trust, profile, values.actor_www, messages), isCustom: override !== null },
       messages,
     ),
-    properties: partOf(seen, paging, rowsOnAPage),
+    properties: await seenOnPage(deps, access, onPage, { rules, messages }),
     parts: pieces.map(({ path, value }) => {
       const name = path.join('/')
       return seenValue({ name, may: mayWith(rules, name, messages) }, value, messages)
@@ -71,6 +63,28 @@ export async function showViewAsPeer(
     tools: tools?.map((tool) => withApproval(deps.declared, tool)) ?? null,
   })
   return showPage(deps, exchange, page)
+}
+
+/** The properties of a page as the peer sees them. */
+async function seenOnPage(
+  { properties }: Pick<RelationshipPageDeps, 'properties'>,
+  access: Access,
+  names: readonly string[],
+  { rules, messages }: { readonly rules: EffectiveRules; readonly messages: Messages },
+): Promise<readonly SeenProperty[]> {
+  const seen: SeenProperty[] = []
+  for await (const { shown, lists } of properties.starts(access, itemsShown, names)) {
+    for (const property of shown) {
+      const { name } = property
+      const value = valueOf(property)
+      const content = lists.get(name)
+      if (value !== null) seen.push(seenValue({ name, may: mayWith(rules, name, messages) }, value, messages))
+      if (content === undefined) continue
+      const list = { length: content.metadata.length, items: content.items ?? [] }
+      seen.push(seenList({ name, may: mayWith(rules, name, messages, true) }, list, messages))
+    }
+  }
+  return seen
 }
 
 function withApproval(declared: Declared, { name, description }: SeenOperation): SeenOperation {

@@ -1,4 +1,7 @@
 /** A value for display: typed and nested, truncated to the size of a page. */
+import { ServiceError } from '../../errors.ts'
+import { kinds } from '../../property/kinds.ts'
+import type { StoredProperty } from '../../property/property-store.ts'
 import type { Messages } from '../languages/language.ts'
 import { visible } from './visible.ts'
 import { elements, type JsonText, kindOf, members, stringValue } from '../../json/json.ts'
@@ -51,7 +54,7 @@ function grow(json: JsonText, budget: { left: number }, shownAs: (text: string) 
   }
   const text = stringValue(json)
   if (text === null) return { kind: kindOf(json) === 'number' ? 'number' : 'word', text: json }
-  return { kind: 'text', text: shownAs(text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text) }
+  return { kind: 'text', text: shownAs(text.length > maxCharacters ? `${startOf(text, maxCharacters)}…` : text) }
 }
 
 /** Returns the type of a value, in words. */
@@ -72,9 +75,24 @@ export function kindInWords(json: JsonText, { values }: Messages): string {
   }
 }
 
+/** Describes the length. A damaged list is marked, so that the rest of a page stays readable. */
+export function listLengthInWords(property: StoredProperty, { values }: Messages): string {
+  try {
+    return values.list(kinds[property.kind].itemCount(property))
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'list_corrupted') return values.damagedList
+    throw error
+  }
+}
+
+/** The start of a string, as a copy: a slice would keep the full string in memory. */
+function startOf(text: string, characters: number): string {
+  return text.length <= characters ? text : Buffer.from(text.slice(0, characters), 'utf16le').toString('utf16le')
+}
+
 /** Returns a preview in one line. */
 export function previewOf(json: JsonText): string {
   const text = stringValue(json) ?? json
-  const line = text.slice(0, 200).replace(/\s+/g, ' ').trim()
+  const line = startOf(text, 200).replace(/\s+/g, ' ').trim()
   return text.length > 200 ? `${line}…` : line
 }

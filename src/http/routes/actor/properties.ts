@@ -14,14 +14,13 @@ import { present } from '../../../json/present.ts'
 import { isString, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
 import type { Access } from '../../../property/access.ts'
 import type { BulkWrite } from '../../../property/bulk-write.ts'
-import { fullPieces, fullView, pagePieces } from '../../../property/full-json.ts'
-import { fullListPieces } from '../../../property/lists/list-json.ts'
+import { readFull } from '../../../property/full-json.ts'
 import type { ListReader, ListSize } from '../../../property/lists/list-reader.ts'
 import type { Properties } from '../../../property/properties.ts'
 import { propertyNotFound } from '../../../property/property-errors.ts'
 import { holdsItems } from '../../../property/kinds.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
-import { type HttpResponse, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
+import { type HttpResponse, jsonContent, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
 import { isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import type { HttpRequest } from '../../edge/request.ts'
@@ -248,26 +247,8 @@ async function metadataOf(
 }
 
 async function listFull(deps: PropertyRouteDeps, request: HttpRequest, access: Access): Promise<HttpResponse> {
-  const everything = await deps.properties.together(access)
-  if (everything === null) {
-    const listPieces = async (name: string): Promise<AsyncIterable<string> | null> => {
-      const reading = await deps.listReader.open(access, name)
-      return reading === null ? null : fullListPieces(reading)
-    }
-    return jsonStream(
-      200,
-      pagePieces(deps.properties.pages(access), ({ name }) => name, listPieces),
-    )
-  }
-  const whole = fullView(everything)
-  const answer =
-    whole === null
-      ? jsonStream(
-          200,
-          fullPieces(everything, (name) => deps.listReader.open(access, name)),
-        )
-      : jsonText(200, whole)
-  return tagged(request, answer, everything.version(whole))
+  const { content, version } = await readFull(deps, access)
+  return tagged(request, jsonContent(200, content), version)
 }
 
 /** Converts a form to the equivalent JSON body. `property` names one property with its type; without it each field is one. */

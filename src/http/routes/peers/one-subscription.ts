@@ -107,7 +107,7 @@ async function poll(
   exchange: SubscriptionExchange,
   wantsTimeline: boolean,
 ): Promise<HttpResponse> {
-  const { actor, caller } = exchange
+  const { caller } = exchange
   const address = addressOf(exchange)
   if (wantsTimeline) {
     if (caller.kind === 'peer') {
@@ -121,11 +121,8 @@ async function poll(
   }
   const polled = await deps.publications.poll(address, caller)
   if (polled !== null) return jsonText(200, pollView(polled))
-  const [record] = await deps.publications.records(actor.id, {
-    peerId: address.peerId,
-    subscriptionId: address.subscriptionId,
-  })
-  if (record === undefined) throw noSubscription(address)
+  const record = await deps.publications.record(address)
+  if (record === null) throw noSubscription(address)
   return jsonText(200, pollView({ subscription: record, diffs: [] }))
 }
 
@@ -149,7 +146,7 @@ function pollView({ subscription, diffs }: Pick<Polled, 'diffs'> & { subscriptio
   ])
 }
 
-type Named = Omit<SubscriptionRecord, 'granularity' | 'callback'>
+type Named = Omit<SubscriptionRecord, 'granularity' | 'callback' | 'createdAt'>
 
 function namesOf(subscription: Named): (readonly [string, JsonText])[] {
   return [

@@ -10,6 +10,7 @@ import {
   type RelationshipKey,
   wireRules,
 } from '../../../trust/permissions.ts'
+import { pagedJson } from '../../edge/paged-json.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { parsedBody } from '../../dispatch/request-body.ts'
@@ -140,13 +141,11 @@ async function put(
 
 async function shared(deps: PermissionRouteDeps, { params, actor }: OfPeer): Promise<HttpResponse> {
   const { peerid: peerId, relationship } = params
-  return json(200, {
-    actor_id: actor.id,
-    peer_id: peerId,
-    relationship,
-    shared_properties: await deps.permissions.shared(actor.id, peerId),
+  return pagedJson(deps.permissions.shared(actor.id, peerId), {
+    before: { actor_id: actor.id, peer_id: peerId, relationship },
+    name: 'shared_properties',
     // The names of unshared properties are private.
-    excluded_properties: [],
+    after: { excluded_properties: [] },
   })
 }
 

@@ -1,7 +1,9 @@
 /** `/<actor>/subscriptions`: the subscriptions of peers to the actor, and the actor's own to peers. */
 import { nullable, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { present } from '../../../json/present.ts'
+import type { SubscriptionRecord } from '../../../subscription/record-store.ts'
 import { subscriptionView } from '../../../subscription/view.ts'
+import { pagedJson } from '../../edge/paged-json.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody, jsonOrForm } from '../../dispatch/request-body.ts'
@@ -123,8 +125,7 @@ async function listAll(
   { actor, query: { peerid, ...scope } }: ActorExchange<never, ValuesOf<typeof listQuery>>,
 ): Promise<HttpResponse> {
   const filter = peerid === undefined ? present(scope) : { peerId: peerid }
-  const records = await deps.publications.records(actor.id, filter)
-  return json(200, { id: actor.id, data: records.map(subscriptionView) })
+  return pagedJson(viewsOf(deps.publications.records(actor.id, filter)), { before: { id: actor.id }, name: 'data' })
 }
 
 async function subscribe(
@@ -141,8 +142,12 @@ async function listOfPeer(
   deps: SubscriptionRouteDeps,
   { actor, params: { peerid }, query }: ActorExchange<'peerid', ValuesOf<typeof scopeQuery>>,
 ): Promise<HttpResponse> {
-  const records = await deps.publications.records(actor.id, { peerId: peerid, ...present(query) })
-  return json(200, { id: actor.id, peerid, data: records.map(subscriptionView) })
+  const records = deps.publications.records(actor.id, { peerId: peerid, ...present(query) })
+  return pagedJson(viewsOf(records), { before: { id: actor.id, peerid }, name: 'data' })
+}
+
+async function* viewsOf(pages: AsyncIterable<readonly SubscriptionRecord[]>): AsyncGenerator<readonly object[]> {
+  for await (const page of pages) yield page.map(subscriptionView)
 }
 
 async function receive(

@@ -12,6 +12,7 @@ import { idAt, trustUrl } from '../../../trust/baseuri.ts'
 import { recordTime } from '../../../trust/record.ts'
 import type { Trust } from '../../../trust/trust.ts'
 import type { Audience, Trusts } from '../../../trust/trusts.ts'
+import { pagedJson } from '../../edge/paged-json.ts'
 import { type HttpResponse, json, noContent, redirect } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { FreshSignInDeps } from '../../dispatch/fresh-sign-in.ts'
@@ -225,7 +226,15 @@ async function list(
   deps: TrustRouteDeps,
   { actor, caller, query: { peerid: peerId, ...filter } }: ActorExchange<never, ValuesOf<typeof filterQuery>>,
 ): Promise<HttpResponse> {
-  return json(200, await shownTo(deps, caller, await deps.trusts.list(actor.id, { ...filter, peerId })))
+  return pagedJson(pagesShown(deps, caller, deps.trusts.pages(actor.id, { ...filter, peerId })))
+}
+
+async function* pagesShown(
+  deps: TrustRouteDeps,
+  caller: Caller,
+  pages: AsyncIterable<readonly Trust[]>,
+): AsyncGenerator<readonly object[]> {
+  for await (const page of pages) yield await shownTo(deps, caller, page)
 }
 
 /** The records of relationships, for the owner with the ends of OAuth clients. */
@@ -252,7 +261,7 @@ async function listNamed(
     const trust = await deps.trusts.require(actor.id, name, null)
     return json(200, deps.trusts.shown(trust, 'peer'))
   }
-  return json(200, await shownTo(deps, caller, await deps.trusts.list(actor.id, { relationship: name })))
+  return pagedJson(pagesShown(deps, caller, deps.trusts.pages(actor.id, { relationship: name })))
 }
 
 async function ask(

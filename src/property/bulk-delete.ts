@@ -1,0 +1,148 @@
+/** Deletes all or several properties in one transaction, in parts that fit into memory. */
+import { ServiceError } from '../errors.ts'
+import { absent } from '../json/absent.ts'
+import { array, type JsonText, object } from '../json/json.ts'
+import { factsOf, keepDeletions, type ListContent, listMetadata, readManyLists, shortLists } from '../list/list.ts'
+import type { Transaction } from '../store/store.ts'
+import type { Access } from './access.ts'
+import type { Change, Record } from './change.ts'
+import { holdsItems, kinds, valueOf } from './kinds.ts'
+import type { PropertiesDeps } from './properties.ts'
+import { rejectedDelete } from './property-errors.ts'
+import { readPages, shortParts } from './property-pages.ts'
+import {
+  deleteNamedProperties,
+  findNamedProperties,
+  type ListedProperty,
+  type StoredProperty,
+  type UnreadProperty,
+} from './property-store.ts'
+
+/**
+ * Removes the properties of these names, or every property with null; or nothing when one of them must stay. Ignores names
+ * without a property.
+ */
+export async function deleteProperties(
+  deps: PropertiesDeps,
+  access: Access,
+  names: readonly string[] | null,
+): Promise<void> {
+  const { id } = access.actor
+  const judged = await requireDeletable(deps, access, names)
+  await passHooks(deps, access, judged)
+  await deps.room.writer.change(access, async (tx, record) => {
+    const reads = { read: <T>(work: (q: Transaction) => Promise<T>): Promise<T> => work(tx) }
+    for await (const page of readPages(reads, id, ({ kind }) => holdsItems(kind), names === null ? null : [...judged]))
+      for (const part of shortParts(page)) {
+        if (names === null) requireJudged(deps, access, judged, part)
+        await deletePart(deps, access, { tx, record }, part)
+      }
+  })
+  deps.deleteRemoved(id)
+}
+
+/** Requires the right to delete each property, and returns the names. */
+async function requireDeletable(
+  { store, room }: PropertiesDeps,
+  { actor, caller }: Access,
+  names: readonly string[] | null,
+): Promise<ReadonlySet<string>> {
+  const operation = { category: 'properties', right: 'delete' } as const
+  const judged = new Set<string>()
+  if (names === null) await room.permission.requireAll(actor.id, caller, operation, [''])
+  for await (const page of readPages(store, actor.id, () => false, names)) {
+    const found = page.map(({ name }) => name)
+    await room.permission.requireAll(actor.id, caller, operation, found)
+    for (const name of found) judged.add(name)
+  }
+  return judged
+}
+
+/** @throws ServiceError `forbidden` when a hook refuses a deletion. */
+async function passHooks({ store, room }: PropertiesDeps, access: Access, names: ReadonlySet<string>): Promise<void> {
+  const { gate, declared } = room
+  const { id } = access.actor
+  const hooked = [...names].filter((name) => !gate.isOpen(access, 'delete', name))
+  if (hooked.length === 0) return
+  for await (const page of readPages(store, id, () => true, hooked)) {
+    const rows = page.flatMap(({ stored }) => stored ?? [])
+    const lists = rows.flatMap(({ name, kind }) => (holdsItems(kind) ? name : []))
+    // The heads belong to the items, so one snapshot reads both.
+    const { heads, items } = await store.snapshot(async (q) => {
+      const heads = await findNamedProperties(q, id, lists)
+      const texts = new Map([...heads].map(([name, { content }]) => [name, content]))
+      return { heads, items: await readManyLists(q, id, shortLists(texts), (list) => declared.formatOf(list)) }
+    })
+    for (const row of rows) {
+      const property = declared.current(heads.get(row.name) ?? row)
+      const value = valueOf(property) ?? listValue(property, items.get(row.name))
+      if ((await gate.pass(access, 'delete', [row.name], value)) === null) throw rejectedDelete([row.name])
+    }
+  }
+}
+
+/**
+ * Also deletes and records properties that were added since the hooks ran, unless the caller's rules must allow them.
+ *
+ * @throws ServiceError `conflict`
+ */
+function requireJudged(
+  { room }: PropertiesDeps,
+  { caller }: Access,
+  judged: ReadonlySet<string>,
+  part: readonly ListedProperty[],
+): void {
+  if (room.permission.isRuled(caller) && part.some(({ name }) => !judged.has(name)))
+    throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
+}
+
+/** Deletes properties, and keeps them in the history. */
+async function deletePart(
+  { room, history, indexes }: PropertiesDeps,
+  { actor }: Access,
+  { tx, record }: { readonly tx: Transaction; readonly record: Record },
+  part: readonly ListedProperty[],
+): Promise<void> {
+  if (part.length === 0) return
+  const values = part.filter(({ kind }) => !holdsItems(kind))
+  await history.keepValues(
+    tx,
+    actor.id,
+    values.map(({ name }) => ({ name, value: null })),
+  )
+  await keepDeletions(
+    tx,
+    actor.id,
+    part.flatMap(listsOf).map(({ name, content }) => ({
+      at: room.declared.addressOf(actor.id, name),
+      head: content,
+    })),
+  )
+  const names = part.map(({ name }) => name)
+  await deleteNamedProperties(tx, actor.id, names)
+  await indexes.update(tx, actor.id, new Map(names.map((name) => [name, null])))
+  for (const change of removals(part)) record(change)
+}
+
+/** More values than this have one change together, so that a subscription gets one diff for a page of values. */
+const mostSingle = 64
+
+function removals(part: readonly ListedProperty[]): readonly Change[] {
+  const values = part.filter(({ kind }) => kind === 'value')
+  const isTogether = values.length > mostSingle
+  const single = isTogether ? part.filter(({ kind }) => kind !== 'value') : part
+  const blob = object(values.map(({ name }) => [name, absent]))
+  return [
+    ...(isTogether ? [{ target: 'properties', subtarget: null, resource: null, blob } as const] : []),
+    ...single.map(({ name, kind }) => kinds[kind].removal(name)),
+  ]
+}
+
+function listsOf({ kind, stored }: ListedProperty): readonly UnreadProperty[] {
+  return stored !== null && holdsItems(kind) ? [stored] : []
+}
+
+/** The value that the hook for the deletion of a list receives: its items, or the metadata of a long list. */
+function listValue({ name, content: head }: StoredProperty, content: ListContent | undefined): JsonText {
+  return content === undefined ? factsOf(listMetadata(name, head)) : array(content.items)
+}

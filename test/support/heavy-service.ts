@@ -1,0 +1,95 @@
+/** A service in a process of its own that measures its memory and its event loop. The parent process sends the orders. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createLog } from '../../src/observe/log.ts'
+import { App } from '../../src/troupe.ts'
+import { declareAll } from './routes.ts'
+import { testKeys } from './service.ts'
+
+export type Order = 'begin' | 'end' | 'stop'
+
+export interface Strain {
+  /** The longest pause of the event loop. It includes the time in which other processes had the processor. */
+  readonly delayMs: number
+  /** Processor time that the thread itself spent within one pause, at most. */
+  readonly cpuMs: number
+  /** The most memory beyond that at `begin`. */
+  readonly megabytes: number
+}
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+const app = new App(
+  {
+    type: 'urn:actingweb:example.com:test',
+    name: 'test',
+    mode: 'development',
+    database: process.argv[2] ?? '',
+    secretKeys: testKeys,
+    host: '127.0.0.1',
+    port: 0,
+    env: {},
+    rateLimits: { '*': null },
+    storeTimeoutSeconds: 60,
+  },
+  { log: createLog('fatal') },
+)
+declareAll(app)
+const listening = await app.listen()
+const loop = monitorEventLoopDelay({ resolution: 1 })
+let idle = 0
+let most = 0
+let mostCpuMs = 0
+let samplings: NodeJS.Timeout[] = []
+
+/** Linux counts the most memory since it was asked to forget. Elsewhere, samples have to do. */
+const status = '/proc/self/status'
+const canForget = existsSync('/proc/self/clear_refs')
+function forget(): void {
+  if (canForget) writeFileSync('/proc/self/clear_refs', '5')
+}
+function peak(): number {
+  if (!canForget) return process.memoryUsage.rss()
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(status, 'utf8'))?.[1]) * 1024
+}
+
+function begin(): void {
+  collect()
+  forget()
+  idle = most = process.memoryUsage.rss()
+  mostCpuMs = 0
+  let cpu = process.threadCpuUsage()
+  samplings = [
+    setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5),
+    // The timer runs after every turn of the loop over 1 ms. A sample contains one such turn and at most 1 ms of others.
+    setInterval(() => {
+      const { user, system } = process.threadCpuUsage(cpu)
+      mostCpuMs = Math.max(mostCpuMs, (user + system) / 1000)
+      cpu = process.threadCpuUsage()
+    }, 1),
+  ]
+  loop.reset()
+  loop.enable()
+}
+
+function end(): Strain {
+  loop.disable()
+  for (const sampling of samplings) clearInterval(sampling)
+  most = Math.max(most, peak())
+  return { delayMs: loop.max / 1e6, cpuMs: mostCpuMs, megabytes: (most - idle) / 1_000_000 }
+}
+
+process.on('message', (order: Order) => {
+  void (async () => {
+    if (order === 'begin') begin()
+    const strain = order === 'end' ? end() : null
+    if (order === 'stop') await listening.stop()
+    await setImmediate()
+    process.send?.({ strain })
+    if (order === 'stop') process.disconnect?.()
+  })()
+})
+process.send?.({ url: listening.url })
