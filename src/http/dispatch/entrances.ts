@@ -1,5 +1,6 @@
 /** The checks for each kind of access in their order, and the redirect to sign-in. */
 import type { Actor } from '../../actor/actor.ts'
+import type { StoredActor } from '../../actor/actor-store.ts'
 import type { Actors } from '../../actor/actors.ts'
 import type { Authentication } from '../../auth/authenticate.ts'
 import { type Credential, readCredential } from '../../auth/credentials.ts'
@@ -80,13 +81,11 @@ export class Entrances {
     const id = params['actor'] ?? ''
     const found = await actors.find(id)
     if (found?.residence === 'here' || (found?.residence === 'moving' && route.servesMoving === true)) return found
-    if (found?.residence === 'replacing') throw actorClosed()
     const hasLeft = found?.residence === 'moved'
     if (hasLeft && route.servesMoving === true && (await this.#isOwnerOf(found, exchange))) return found
     const moved = found === null || hasLeft ? await movedTo(id) : null
     if (moved !== null) throw actorMoved(moved, request, basePath)
-    if (found === null) throw new ServiceError('actor_not_found', `Actor ${quoted(id)} does not exist`)
-    throw actorMoving()
+    throw notServed(id, found)
   }
 
   #enterActor(
@@ -308,4 +307,10 @@ function actorMoved(
   const location = `${[url, ...below].join('/')}${query === '' ? '' : `?${query}`}`
   const headers = { Location: location, 'Cache-Control': 'no-store' }
   return new ServiceError('actor_moved', undefined, { headers, members: { moved_to: url, notice } })
+}
+
+/** The error for an actor that is not here, or does not answer now. */
+function notServed(id: string, found: StoredActor | null): ServiceError {
+  if (found === null) return new ServiceError('actor_not_found', `Actor ${quoted(id)} does not exist`)
+  return found.residence === 'replacing' ? actorClosed() : actorMoving()
 }
