@@ -44,6 +44,7 @@ import { createTransactions } from './transaction/create.ts'
 import { createPermission, createTrust } from './trust/create.ts'
 import { createUndo } from './undo/create.ts'
 import { createWebhooks } from './webhook/create.ts'
+import { deleteWebhook } from './webhook/webhook-store.ts'
 import type { ThirdPartyService } from './connection/configured.ts'
 import type { FileBytes } from './file/file-bytes.ts'
 import type { PeerClient } from './peer/peer-client.ts'
@@ -255,6 +256,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
   })
   const moving = createMoving(runtime, {
     ...ground,
+    deleteWebhook,
     trust,
     replica,
     archive: ground.wholeActor,

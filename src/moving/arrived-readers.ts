@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { deleteCompanion } from '../trust/companion-store.ts'
 import { deleteInvitation } from '../trust/invitations/invitation-store.ts'
-import { deleteWebhook } from '../webhook/webhook-store.ts'
 
 export const readerKinds = ['relationship', 'webhook', 'companion', 'invitation'] as const
 export type ReaderKind = (typeof readerKinds)[number]
@@ -65,19 +64,20 @@ function digestOf(values: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url')
 }
 
-/** Ends relationships of a locked actor, as its owner does. */
-export type EndRelationships = (
-  tx: Transaction,
-  actor: Pick<LockedActor, 'id' | 'creator' | 'watchedUntil'>,
-  peerIds: readonly string[],
-) => Promise<void>
+type Locked = Pick<LockedActor, 'id' | 'creator' | 'watchedUntil'>
+
+/** Ends what other rooms have of a locked actor, as its owner does. */
+export interface ReaderEnds {
+  readonly endRelationships: (tx: Transaction, actor: Locked, peerIds: readonly string[]) => Promise<void>
+  readonly deleteWebhook: (tx: Transaction, actorId: string, id: string) => Promise<boolean>
+}
 
 /** Ends or deletes the readers whose keys are not among `kept`. A reader that changed since the owner saw it has another key. */
 export async function endOtherReaders(
   tx: Transaction,
-  actor: Parameters<EndRelationships>[1],
+  actor: Locked,
   kept: ReadonlySet<string>,
-  endRelationships: EndRelationships,
+  { endRelationships, deleteWebhook }: ReaderEnds,
 ): Promise<void> {
   const others = (await findReaders(tx, actor.id)).filter(({ key }) => !kept.has(key))
   const idsOf = (kind: ReaderKind): string[] => others.flatMap((other) => (other.kind === kind ? [other.id] : []))

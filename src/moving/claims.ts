@@ -12,7 +12,7 @@ import type { Transaction } from '../store/store.ts'
 import {
   type ArrivedReader,
   endOtherReaders,
-  type EndRelationships,
+  type ReaderEnds,
   findReaders,
   mostShownReaders,
   readersVersion,
@@ -30,12 +30,11 @@ import {
   retryPeers,
 } from './arrival-store.ts'
 
-export interface ArrivalClaimsDeps {
+export interface ArrivalClaimsDeps extends ReaderEnds {
   readonly store: CatchUpStore
   readonly keyRing: KeyRing
   readonly now: () => number
   readonly live: Pick<Live, 'record'>
-  readonly endRelationships: EndRelationships
   /** Starts the work of the arrival. */
   readonly wake: (actorId: string) => void
   /** Starts the work that an actor has waiting. */
@@ -122,10 +121,10 @@ export class ArrivalClaims {
    * @param kept Keys of readers.
    */
   async take(tx: Transaction, actorId: string, kept: readonly string[]): Promise<boolean> {
-    const { store, now, wake, wakeAll, endRelationships } = this.#deps
+    const { store, now, wake, wakeAll } = this.#deps
     const actor = await lockResident(tx, actorId)
     if (actor === null || !(await endClaim(tx, actorId))) return false
-    await endOtherReaders(tx, actor, new Set(kept), endRelationships)
+    await endOtherReaders(tx, actor, new Set(kept), this.#deps)
     await beginWork(tx, actorId, now())
     await hurryArrivalJob(tx, actorId, now())
     store.afterCommit(tx, () => {

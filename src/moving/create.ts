@@ -9,7 +9,7 @@ import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
 import type { TrustRoom } from '../trust/create.ts'
 import { endForOwner } from '../trust/end-trust.ts'
-import type { EndRelationships } from './arrived-readers.ts'
+import type { ReaderEnds } from './arrived-readers.ts'
 import { Arrivals } from './arrivals.ts'
 import { ArrivalClaims } from './claims.ts'
 import { deleteOldMoves } from './departure-store.ts'
@@ -20,7 +20,7 @@ import { endPauses } from './peer-work.ts'
 import { MovedRelationships } from './moved-relationships.ts'
 import { Spool } from './spool.ts'
 
-interface MovingNeeds {
+interface MovingNeeds extends Pick<ReaderEnds, 'deleteWebhook'> {
   readonly outbox: Outbox
   readonly job: Pick<JobRoom, 'jobs'>
   readonly trust: TrustRoom
@@ -34,7 +34,7 @@ interface MovingNeeds {
 
 export function createMoving(runtime: Runtime, needs: MovingNeeds) {
   const { config } = runtime
-  const { outbox, trust, replica, archive, removedLists, wakeUnused, wakeDeliveries } = needs
+  const { outbox, trust, replica, archive, removedLists, wakeUnused, wakeDeliveries, deleteWebhook } = needs
   const { store, now } = runtime
   const onReached = async (tx: Transaction, actorId: string, peerId: string): Promise<void> => {
     await endPauses(tx, actorId, peerId, now())
@@ -74,9 +74,9 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
   })
   const arrivals = new Arrivals({ ...shared, spool, landings })
   const wake = (actorId: string): void => arriving.wake(actorId)
-  const endRelationships: EndRelationships = (tx, actor, peerIds) =>
+  const endRelationships: ReaderEnds['endRelationships'] = (tx, actor, peerIds) =>
     endForOwner({ ...trust.trustDeps, afterCommit: store.afterCommit }, tx, actor, peerIds)
-  const arrivalClaims = new ArrivalClaims({ ...runtime, endRelationships, wake, wakeAll })
+  const arrivalClaims = new ArrivalClaims({ ...runtime, deleteWebhook, endRelationships, wake, wakeAll })
   const movedPeers = new MovedPeers({
     ...shared,
     wake,

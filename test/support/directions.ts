@@ -85,7 +85,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   operation: ['audit-log', 'property'],
   archive: ['file', 'job', 'list', 'peer', 'property', 'publication', 'sign-in', 'subscription'],
   backup: ['archive', 'file', 'incarnation', 'job', 'open-store', 'store'],
-  moving: ['archive', 'file', 'job', 'outbox', 'peer', 'rate-limit', 'replica', 'trust', 'webhook'],
+  moving: ['archive', 'file', 'job', 'outbox', 'peer', 'rate-limit', 'replica', 'trust'],
   'actingweb-import': [
     'archive',
     'authorization-server',
