@@ -4,7 +4,8 @@
  * costs no statement: what a change adds is at most what its statements send.
  */
 import type { LockedActor, Param, Queries, Store, Transaction, WriteOptions } from '../store/store.ts'
-import { quotaCounts, keptOf, type Quota, quotaExceeded, type Quotas } from './quota.ts'
+import { WrappedStore } from '../store/wrapped-store.ts'
+import { keptOf, quotaCounts, type Quota, quotaExceeded, type Quotas } from './quota.ts'
 
 /** The largest effect of a statement on the quotas of its actor. */
 interface Effect {
@@ -24,8 +25,7 @@ const mostBytes = 3
 /** Characters of a row in a JSON array of arrays, at least: `[1],`. */
 const leastOfRow = 4
 
-export class QuotaStore implements Store {
-  readonly #inner: Store
+export class QuotaStore extends WrappedStore {
   readonly #quotas: Quotas
   readonly #refused: (quota: Quota) => void
   readonly #effects = new Map<string, Effect | null>()
@@ -34,31 +34,13 @@ export class QuotaStore implements Store {
 
   /** @param refused Called with the quota of each refused change. */
   constructor(inner: Store, quotas: Quotas, refused: (quota: Quota) => void) {
-    this.#inner = inner
+    super(inner)
     this.#quotas = quotas
     this.#refused = refused
   }
 
-  get dialect(): Store['dialect'] {
-    return this.#inner.dialect
-  }
-
-  get now(): Store['now'] {
-    return this.#inner.now
-  }
-
-  get isSharded(): boolean {
-    return this.#inner.isSharded
-  }
-
-  read: Store['read'] = (work) => this.#inner.read(work)
-  snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
-  sweep: Store['sweep'] = (sql, ...params) => this.#inner.sweep(sql, ...params)
-  ping: Store['ping'] = () => this.#inner.ping()
-  close: Store['close'] = () => this.#inner.close()
-
-  write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {
-    return this.#inner.write(async (tx) => {
+  override write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {
+    return super.write(async (tx) => {
       const metered = new Metered(tx, (sql) => this.#effectOf(sql))
       const result = await work(metered)
       for (const [actorId, growth] of metered.growths) await this.#requireRoom(tx, actorId, growth, null)
@@ -67,12 +49,12 @@ export class QuotaStore implements Store {
   }
 
   /** @throws ServiceError `quota_exceeded`, as do changes in `write` */
-  writeActor<T>(
+  override writeActor<T>(
     actorId: string,
     work: (tx: Transaction, actor: LockedActor) => Promise<T>,
     origin?: string,
   ): Promise<T> {
-    return this.#inner.writeActor(
+    return super.writeActor(
       actorId,
       async (tx, actor) => {
         const before = await this.#before(tx, actor)
@@ -216,7 +198,7 @@ class Metered implements Transaction {
 }
 
 /** Null: the statement adds nothing that a quota counts. */
-function effectOf(sql: string, quotas: Quotas): Effect | null {
+export function effectOf(sql: string, quotas: Quotas): Effect | null {
   const [, verb = '', table = ''] = /^\s*(?:\/\*.*?\*\/\s*)?(INSERT INTO|UPDATE)\s+(\w+)/i.exec(sql) ?? []
   const isInsert = verb.toUpperCase() === 'INSERT INTO'
   const counted = quotas.of(table).filter(({ isSize }) => isInsert || isSize === true)

@@ -1,29 +1,13 @@
 /** Runs callbacks after a transaction is durable. The transaction itself registers them. */
-import type { AfterCommit, Follow, LockedActor, Store, Transaction, WriteOptions } from './store.ts'
+import type { AfterCommit, Follow, LockedActor, Transaction, WriteOptions } from './store.ts'
+import { WrappedStore } from './wrapped-store.ts'
 
 /**
  * A store whose transactions accept after-commit callbacks. A failed or repeated attempt discards its callbacks. The write
  * resolves after all callbacks have.
  */
-export class AfterCommitStore implements Store {
-  readonly #inner: Store
+export class AfterCommitStore extends WrappedStore {
   readonly #follows = new WeakMap<Transaction, Follow[]>()
-
-  constructor(inner: Store) {
-    this.#inner = inner
-  }
-
-  get dialect(): Store['dialect'] {
-    return this.#inner.dialect
-  }
-
-  get now(): Store['now'] {
-    return this.#inner.now
-  }
-
-  get isSharded(): boolean {
-    return this.#inner.isSharded
-  }
 
   readonly afterCommit: AfterCommit = (tx, follow) => {
     const follows = this.#follows.get(tx)
@@ -32,13 +16,9 @@ export class AfterCommitStore implements Store {
     follows.push(follow)
   }
 
-  read: Store['read'] = (work) => this.#inner.read(work)
-  snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
-  sweep: Store['sweep'] = (sql, ...params) => this.#inner.sweep(sql, ...params)
-
-  async write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {
+  override async write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {
     let follows: Follow[] = []
-    const result = await this.#inner.write((tx) => {
+    const result = await super.write((tx) => {
       this.#follows.set(tx, (follows = []))
       return work(tx)
     }, how)
@@ -46,13 +26,13 @@ export class AfterCommitStore implements Store {
     return result
   }
 
-  async writeActor<T>(
+  override async writeActor<T>(
     actorId: string,
     work: (tx: Transaction, actor: LockedActor) => Promise<T>,
     origin?: string,
   ): Promise<T> {
     let follows: Follow[] = []
-    const result = await this.#inner.writeActor(
+    const result = await super.writeActor(
       actorId,
       (tx, actor) => {
         this.#follows.set(tx, (follows = []))
@@ -63,9 +43,6 @@ export class AfterCommitStore implements Store {
     await run(follows)
     return result
   }
-
-  ping: Store['ping'] = () => this.#inner.ping()
-  close: Store['close'] = () => this.#inner.close()
 }
 
 async function run(follows: readonly Follow[]): Promise<void> {

@@ -322,7 +322,7 @@ function mayKnow(from: string, to: string): boolean {
 export function roomOf(path: string): string {
   if (entries.includes(path)) return 'entry'
   if (
-    ['store', 'by-key', 'checksum', 'after-commit-store', 'catch-up-store', 'read-replicas']
+    ['store', 'by-key', 'checksum', 'after-commit-store', 'catch-up-store', 'read-replicas', 'wrapped-store']
       .map((name) => `store/${name}.ts`)
       .includes(path)
   )

@@ -33,7 +33,16 @@ export function statementsOf(texts: readonly string[]): SourceStatements {
 
 /** Reads the sources of the service. */
 export function readStatements(root: string): SourceStatements {
-  return statementsOf(globSync('src/**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8')))
+  return statementsOf(textsOf(root))
+}
+
+/** The statements as the sources write them, with `${…}` for parts that other code makes. */
+export function readLiterals(root: string): string[] {
+  return textsOf(root).flatMap((text) => [...text.matchAll(statementLiteral)].map(([, , literal = '']) => literal))
+}
+
+function textsOf(root: string): string[] {
+  return globSync('src/**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'))
 }
 
 /** The driver of PostgreSQL runs its migrations without a store. One test fills a store with subscriptions on SQLite only. */
