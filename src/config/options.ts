@@ -49,6 +49,12 @@ function integer(about: About<number> & { min: number; max: number; unit?: strin
   return option(about, values, read, (text) => read(/^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN))
 }
 
+/** A number whose default depends on the machine. In code, null is that default. */
+function optionalInteger(about: About<null> & { min: number; max: number; unit?: string }): Option<number | null> {
+  const base = integer({ ...about, byDefault: about.min })
+  return { ...base, byDefault: about.byDefault, check: (value) => (value === null ? null : base.check(value)) }
+}
+
 function flag(about: About<boolean>): Option<boolean> {
   const values = '1 or 0 (also true, false, on, off, yes, no)'
   return option(
@@ -598,6 +604,15 @@ export const options = {
     unit: 'bytes',
     byDefault: 2097152,
     text: 'Maximum size of a request body; a larger body returns 413.',
+  }),
+  bodyMemoryBytes: optionalInteger({
+    env: 'TROUPE_BODY_MEMORY_BYTES',
+    min: 65536,
+    max: 1_099_511_627_776,
+    unit: 'bytes',
+    byDefault: null,
+    text: 'Maximum size of all request bodies that the process reads and handles at the same time. Bodies of up to 16 KB do not count. A further body waits, and then returns 503 ([memory](operations.md#memory)).',
+    defaultText: 'what fits into the memory of the container or machine, but at least one body',
   }),
   maxJsonDepth: integer({
     env: 'TROUPE_MAX_JSON_DEPTH',

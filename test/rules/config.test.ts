@@ -342,6 +342,10 @@ const rows: Readonly<Record<string, Row>> = {
     refused: { 'fifteen-letters': 'must have 16 characters or more', x: 'must have 16 characters or more' },
   },
   maxBodyBytes: number('TROUPE_MAX_BODY_BYTES', 2_097_152, [1024, 268_435_456], 'bytes'),
+  bodyMemoryBytes: {
+    ...number('TROUPE_BODY_MEMORY_BYTES', 0, [65_536, 1_099_511_627_776], 'bytes'),
+    byDefault: null,
+  },
   maxJsonDepth: number('TROUPE_MAX_JSON_DEPTH', 64, [4, 512], 'levels'),
   requestTimeoutSeconds: number('TROUPE_REQUEST_TIMEOUT_SECONDS', 30, [1, 3600], 'seconds'),
   shutdownSeconds: number('TROUPE_SHUTDOWN_SECONDS', 10, [0, 600], 'seconds'),

@@ -14,8 +14,11 @@ import { failedSignIn } from '../../rate-limit/failed-attempts.ts'
 import type { LocalLimiter } from '../../rate-limit/local-limiter.ts'
 import { limitersOf } from '../../rate-limit/rates.ts'
 import { SignInRefusal } from '../../sign-in/refusal.ts'
+import type { Timers } from '../../timers.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import { compressed } from '../edge/content/compression.ts'
+import { BodyBudget, bodyBudgetBytes } from '../edge/memory/body-budget.ts'
+import { BudgetedRequest, needsBudget } from '../edge/memory/budgeted-request.ts'
 import { isForwardedUnknown, sourceOf } from '../edge/client-address.ts'
 import { Cors } from '../edge/cors.ts'
 import { errorResponse, logError, toServiceError } from '../edge/error-response.ts'
@@ -54,7 +57,11 @@ export interface DispatchDeps
   readonly log: Log
   readonly metrics: Metrics
   readonly tracing: Tracing
+  readonly timers: Timers
 }
+
+/** The longest time that a request waits for the memory for its body, in milliseconds. */
+const mostBodyWaitMs = 10_000
 
 export class Dispatcher {
   readonly #deps: DispatchDeps
@@ -63,6 +70,7 @@ export class Dispatcher {
   readonly #admission: Admission
   readonly #entrances: Entrances
   readonly #headers: ResponseHeaders
+  readonly #bodies: BodyBudget
   #hasWarned = false
 
   constructor(deps: DispatchDeps, routes: readonly Route[]) {
@@ -80,6 +88,12 @@ export class Dispatcher {
     const clientAdmission = new ClientAdmission({ ...deps, origins: config.mcpOrigins })
     this.#entrances = new Entrances({ ...deps, admission: this.#admission, clientAdmission, forgeryRule })
     this.#headers = new ResponseHeaders(baseUrl, deps.metrics, deps.log)
+    this.#bodies = new BodyBudget({
+      totalBytes: config.bodyMemoryBytes ?? bodyBudgetBytes(config.maxBodyBytes),
+      // The rest of the time is for the body to arrive.
+      waitMs: Math.min(mostBodyWaitMs, (config.requestTimeoutSeconds * 1000) / 3),
+      timers: deps.timers,
+    })
   }
 
   readonly handle: Handle = (request) => {
@@ -93,7 +107,9 @@ export class Dispatcher {
       const sender = tracing.isInTrace()
         ? null
         : readTraceContext(request.header('traceparent'), request.header('tracestate'))
-      return tracing.run('request', { kind: 'server', sender }, (span) => this.#respond(request, state, span))
+      return tracing.run('request', { kind: 'server', sender }, (span) =>
+        needsBudget(request) ? this.#respondWithin(request, state, span) : this.#respond(request, state, span),
+      )
     })
   }
 
@@ -102,6 +118,15 @@ export class Dispatcher {
     this.#deps.log.warn(
       'Requests have X-Forwarded-For or Forwarded, but TROUPE_TRUSTED_PROXIES is 0, so the addresses of senders are not known. Set it to the number of proxies before the service. Without a proxy, ignore this.',
     )
+  }
+
+  async #respondWithin(request: HttpRequest, state: RequestState, span: Span): Promise<HttpResponse> {
+    const budgeted = new BudgetedRequest(request, this.#bodies, state.source)
+    try {
+      return await this.#respond(budgeted, state, span)
+    } finally {
+      budgeted.release()
+    }
   }
 
   async #respond(request: HttpRequest, state: RequestState, span: Span): Promise<HttpResponse> {
