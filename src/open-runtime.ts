@@ -84,6 +84,7 @@ function databaseOptions(
 ): Omit<StoreOptions, 'url'> {
   return {
     synchronous: config.synchronous,
+    reserveBytes: config.reserveBytes,
     schema: config.databaseSchema,
     workers: config.workers,
     lockTimeoutMs: config.storeTimeoutSeconds * 1000,

@@ -23,6 +23,8 @@ export interface StoreOptions {
   readonly synchronous?: 'FULL' | 'NORMAL'
   /** How long a change waits for a locked file or row (milliseconds, default 5000). */
   readonly lockTimeoutMs?: number
+  /** SQLite: the size of a file whose space deletions use when the disk is full, in bytes (default 0: none). */
+  readonly reserveBytes?: number
   /** SQLite: the maximum number of changes in one COMMIT (default 256). */
   readonly batchSize?: number
   /** PostgreSQL: connections for changes and snapshots (default 10). Reads have two separate connections. */
@@ -70,6 +72,7 @@ async function openDriver(options: StoreOptions): Promise<Store> {
       synchronous: options.synchronous ?? 'FULL',
       busyTimeoutMs: lockTimeoutMs,
       batchSize: options.batchSize ?? 256,
+      reserve: { bytes: options.reserveBytes ?? 0 },
       snapshotConnections: 4,
       now: options.now,
       migrations,

@@ -8,7 +8,13 @@ import type { Store } from '../store/store.ts'
 export async function withExistingStore<T>(work: (store: Store, config: Config) => Promise<T>): Promise<T> {
   const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
   // `mustExist`: with a wrong DATABASE_URL, an empty answer would look like a true result.
-  const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 2, mustExist: true })
+  const store = await openStore({
+    url: config.database,
+    schema: config.databaseSchema,
+    workers: 2,
+    mustExist: true,
+    reserveBytes: config.reserveBytes,
+  })
   try {
     return await work(store, config)
   } finally {

@@ -364,6 +364,15 @@ export const options = {
     byDefault: 'FULL',
     text: 'FULL: an acknowledged change survives a power failure. NORMAL: a power failure may lose the latest changes, but damages nothing; a crash of the service alone loses nothing.',
   }),
+  reserveBytes: integer({
+    env: 'TROUPE_SQLITE_RESERVE_BYTES',
+    min: 0,
+    max: 1_073_741_824,
+    unit: 'bytes',
+    byDefault: (mode) => (mode === 'production' ? 16_777_216 : 0),
+    text: 'SQLite only: size of a file beside the database. When the disk is full, the service deletes the file, and deletions use its space ([space on the disk](operations.md#space-on-the-disk)).',
+    defaultText: '16777216; in development 0: no file',
+  }),
   secretKeys: text<string | null>({
     env: 'TROUPE_SECRET_KEYS',
     byDefault: null,

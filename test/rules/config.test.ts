@@ -215,6 +215,7 @@ const rows: Readonly<Record<string, Row>> = {
       '0': 'must be one of FULL, NORMAL',
     },
   },
+  reserveBytes: { ...number('TROUPE_SQLITE_RESERVE_BYTES', 16_777_216, [0, 1_073_741_824], 'bytes'), inDevelopment: 0 },
   secretKeys: {
     env: 'TROUPE_SECRET_KEYS',
     byDefault: testKeys,

@@ -8,6 +8,8 @@ export class BrittleDisk {
   /** Thrown in place of the next COMMIT. */
   nextCommit: Error | undefined
   readonly opened: DatabaseSync[] = []
+  /** Returns how many pages the database may have when a transaction begins. Default: any number. */
+  mostPages: (() => number) | undefined
   #pragma = ''
 
   /** Sets the pragma on all open and future connections. */
@@ -48,8 +50,14 @@ class BrittleDatabase extends DatabaseSync {
 
   override prepare(sql: string): StatementSync {
     const statement = super.prepare(sql)
-    if (sql !== 'COMMIT') return statement
     const run = statement.run.bind(statement)
+    if (sql === 'BEGIN IMMEDIATE')
+      statement.run = () => {
+        const most = this.#disk.mostPages?.()
+        if (most !== undefined) this.exec(`PRAGMA max_page_count = ${most}`)
+        return run()
+      }
+    if (sql !== 'COMMIT') return statement
     statement.run = () => {
       const failure = this.#disk.nextCommit
       if (failure === undefined) return run()

@@ -2,9 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { statSync } from 'node:fs'
 import { StoreStartError } from '../start-error.ts'
-import { resultCode } from './failure.ts'
-
-const FULL = 13
+import { isFull } from './failure.ts'
 
 /**
  * Writes the file again without its free pages. A running service continues: its reads see the file as it was, and its
@@ -29,7 +27,7 @@ export function compactSqlite(
       database.close()
     }
   } catch (error) {
-    const needs = (resultCode(error) & 0xff) === FULL ? ', which needs as much free space as the file will have' : ''
+    const needs = isFull(error) ? ', which needs as much free space as the file will have' : ''
     throw new StoreStartError(
       `Cannot compact the database file ${path}${needs}: ${error instanceof Error ? error.message : String(error)}.`,
       error,

@@ -47,6 +47,11 @@ export class Connection {
     this.#prepare(sql).statement.run()
   }
 
+  /** The pages of the database, as the open transaction leaves it. */
+  pageCount(): number {
+    return Number((this.#prepare('PRAGMA page_count').statement.get() as unknown as SQLOutputValue[])[0])
+  }
+
   get inTransaction(): boolean {
     return this.database.isOpen && this.database.isTransaction
   }

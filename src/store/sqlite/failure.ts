@@ -50,15 +50,26 @@ export function isRefusedWrite(error: unknown): boolean {
   return resultCode(error) === READONLY
 }
 
+/** Whether the disk has no room for the change. */
+export function isFull(error: unknown): boolean {
+  return (resultCode(error) & 0xff) === FULL
+}
+
+export function diskFull(cause?: unknown): ServiceError {
+  return unavailable(fullReason, cause)
+}
+
 export function unavailable(reason: string, cause?: unknown): ServiceError {
   return new ServiceError('store_unavailable', undefined, { reason, cause, retryAfterSeconds: 1 })
 }
+
+const fullReason = 'The disk is full'
 
 const reasons: ReadonlyMap<number, string> = new Map([
   [BUSY, 'The database is locked by another process'],
   [LOCKED, 'The database is locked by another process'],
   [PROTOCOL, 'The database is locked by another process'],
-  [FULL, 'The disk is full'],
+  [FULL, fullReason],
   [READONLY, 'The database cannot be written'],
   [PERM, 'The database cannot be written'],
   [AUTH, 'The database cannot be written'],

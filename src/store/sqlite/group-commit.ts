@@ -9,7 +9,8 @@ import type { Durability, LockedActor, StoreLog, Transaction, WriteOptions } fro
 import { busyDelayMs } from './busy.ts'
 import type { Connection } from './connection.ts'
 import type { DatabaseFile } from './database-file.ts'
-import { isBusy, translate, unavailable } from './failure.ts'
+import type { DiskReserve } from './disk-reserve.ts'
+import { diskFull, isBusy, isFull, translate, unavailable } from './failure.ts'
 import type { ReadLock } from './read-lock.ts'
 import { Statements } from './statements.ts'
 
@@ -20,6 +21,8 @@ export interface GroupCommitOptions {
   readonly batchSize: number
   /** Timeout for the lock of another process, in milliseconds. */
   readonly busyTimeoutMs: number
+  /** The space for deletions on a full disk. */
+  readonly reserve: DiskReserve
   readonly log: StoreLog
 }
 
@@ -139,9 +142,11 @@ export class GroupCommit {
     if (connection === undefined) return
     const jobs = this.#take()
     const outcomes: Outcome[] = []
+    const { reserve } = this.#options
     for (const job of jobs) {
-      const outcome = await attempt(connection, job)
+      const outcome = await attempt(connection, job, reserve.isInUse)
       outcomes.push(outcome)
+      if (this.#repeats(jobs, outcome.raised)) return
       // A full disk or a failure may roll back the whole transaction, including the changes of earlier jobs.
       if (!connection.inTransaction) {
         this.#file.notice(outcome.raised)
@@ -159,6 +164,7 @@ export class GroupCommit {
       this.#readLock.release()
       connection.control('COMMIT')
     } catch (error) {
+      if (this.#repeats(jobs, error)) return
       // A commit whose sync failed may still be on the disk and reappear after a crash.
       this.#abandon(outcomes, this.#file.notice(error) ? outcomeUnknown(error) : asUnavailable(error))
       return
@@ -171,11 +177,20 @@ export class GroupCommit {
     }
   }
 
+  /** Runs the jobs again with the reserve, when the disk is full. Among the jobs may be a deletion. */
+  #repeats(jobs: readonly Job[], error: unknown): boolean {
+    if (!isFull(error) || !this.#options.reserve.use()) return false
+    this.#discardConnection()
+    this.#waiting = [...jobs, ...this.#waiting]
+    return true
+  }
+
   /** Takes the write lock. Returns undefined when all waiting writes have failed without it. */
   async #begin(): Promise<Connection | undefined> {
     for (let count = 0; ; count++) {
       try {
         this.#file.requirePresent()
+        this.#options.reserve.restore()
         const connection = (this.#connection ??= this.#connect())
         this.#setSync(connection)
         connection.control('BEGIN IMMEDIATE')
@@ -250,12 +265,15 @@ export class GroupCommit {
   }
 }
 
-async function attempt(connection: Connection, job: Job): Promise<Outcome> {
-  const statements = new Statements(connection, job.origin)
+/** @param isFull Whether the disk is full. Then only a deletion may make the database larger. */
+async function attempt(connection: Connection, job: Job, isFull: boolean): Promise<Outcome> {
+  const statements = new Statements(connection, job.origin, isFull)
   try {
     connection.control('SAVEPOINT job')
+    const pages = isFull ? connection.pageCount() : 0
     const value = await job.run(statements)
     statements.finish()
+    if (isFull && !statements.frees && connection.pageCount() > pages) throw diskFull()
     connection.control('RELEASE job')
     return { job, failed: false, value, raised: undefined }
   } catch (error) {

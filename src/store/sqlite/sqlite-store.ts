@@ -6,6 +6,7 @@ import type { LockedActor, Param, Queries, Store, Transaction, WriteOptions } fr
 import { retryBusy } from './busy.ts'
 import type { Connection } from './connection.ts'
 import { DatabaseFile, type DatabaseFileOptions } from './database-file.ts'
+import { DiskReserve, type ReserveSettings } from './disk-reserve.ts'
 import { isBusy } from './failure.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Reader } from './reader.ts'
@@ -23,6 +24,8 @@ export interface SqliteStoreOptions extends DatabaseFileOptions {
   readonly busyTimeoutMs: number
   /** Maximum number of writes that share one COMMIT. */
   readonly batchSize: number
+  /** The space for deletions on a full disk. Default: none. */
+  readonly reserve?: ReserveSettings
   /** Maximum number of concurrent snapshots. */
   readonly snapshotConnections: number
 }
@@ -42,6 +45,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const connection = await retryBusy(() => file.connectReader(), options.busyTimeoutMs)
     const lock = new ReadLock(file)
     const reader = new Reader(file, connection, lock, options.busyTimeoutMs)
+    const reserve = new DiskReserve({ bytes: 0, ...options.reserve, path: file.path, log: options.log })
+    // A command beside the service makes no file, but may use the space of the service's.
+    if (options.mustExist !== true) reserve.open()
     const snapshots = new Snapshots(file, {
       connections: options.snapshotConnections,
       busyTimeoutMs: options.busyTimeoutMs,
@@ -50,7 +56,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       file,
       reader,
       snapshots,
-      new GroupCommit(file, writer, lock, options),
+      new GroupCommit(file, writer, lock, { ...options, reserve }),
       options.now ?? Date.now,
     )
   } catch (error) {
