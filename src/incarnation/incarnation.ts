@@ -57,13 +57,13 @@ export async function startIncarnation(store: Store, log: Pick<Log, 'warn'>): Pr
 }
 
 /** A new incarnation. `doubtful` is null for the first one of a store, or when another process was faster. */
-export interface Begun {
+export interface BegunIncarnation {
   readonly begun: Incarnation
   readonly doubtful: DoubtfulCopies | null
 }
 
 /** Begins a new incarnation, because the operator knows that the store is a copy. */
-export async function beginIncarnation(store: Store): Promise<Begun> {
+export async function beginIncarnation(store: Store): Promise<BegunIncarnation> {
   const timeline = await timelineOf(store)
   const beganAt = store.now()
   return store.write(async (tx) => succeed(tx, await findIncarnation(tx), { beganAt, timeline, isCopy: true }))
@@ -74,7 +74,7 @@ async function succeed(
   tx: Transaction,
   found: Incarnation | null,
   { beganAt, timeline, isCopy }: Pick<Incarnation, 'beganAt' | 'timeline'> & { readonly isCopy: boolean },
-): Promise<Begun> {
+): Promise<BegunIncarnation> {
   const next = successorOf(found, beganAt, timeline)
   const begun = await replace(tx, found, next)
   return { begun, doubtful: isCopy && begun.id === next.id ? await doubtCopies(tx, beganAt) : null }
