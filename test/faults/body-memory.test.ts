@@ -49,7 +49,7 @@ describe('large request bodies at the same time', () => {
   const put = (actor: TestActor, sender: string, name: string, bytes: number): Promise<Response> =>
     actor.request('PUT', `/properties/${name}`, 'y'.repeat(bytes), { 'x-forwarded-for': sender })
 
-  it('wait for each other, and all are stored (HTTP-23)', async () => {
+  it('wait for each other, and all are stored (HTTP-27)', async () => {
     const service = await startSmall(30)
     const actor = await service.createActor()
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => put(actor, `192.0.2.${n}`, `p${n}`, large)))
@@ -61,7 +61,7 @@ describe('large request bodies at the same time', () => {
       assert.equal((await (await actor.request('GET', `/properties/p${n}`)).text()).length, large)
   })
 
-  it('get 503 with Retry-After and a closed connection before they are sent, while small bodies pass (HTTP-23)', async () => {
+  it('get 503 with Retry-After and a closed connection before they are sent, while small bodies pass (HTTP-27)', async () => {
     const service = await startSmall(3)
     const actor = await service.createActor()
     const slow = [await hold(service, actor, '192.0.2.1', 's1'), await hold(service, actor, '192.0.2.2', 's2')]
@@ -95,7 +95,7 @@ describe('large request bodies at the same time', () => {
       assert.equal((await actor.request('GET', `/properties/${name}`)).status, 404)
   })
 
-  it('of one slow sender leave room for the body of another one (HTTP-23)', async () => {
+  it('of one slow sender leave room for the body of another one (HTTP-27)', async () => {
     const service = await startSmall(30)
     const actor = await service.createActor()
     const slow = await Promise.all(Array.from({ length: 20 }, (_, n) => hold(service, actor, '192.0.2.1', `s${n}`)))
@@ -104,7 +104,7 @@ describe('large request bodies at the same time', () => {
     assert.equal((await put(actor, '192.0.2.1', 'own', large)).status, 204)
   })
 
-  it('return their memory when the client disconnects, or the body is refused (HTTP-23)', async () => {
+  it('return their memory when the client disconnects, or the body is refused (HTTP-27)', async () => {
     const service = await startSmall(30)
     const actor = await service.createActor()
     for (let round = 0; round < 4; round++) {
@@ -124,7 +124,7 @@ describe('large request bodies at the same time', () => {
     }
   })
 
-  it('of unknown or compressed length count with the largest length (HTTP-23)', async () => {
+  it('of unknown or compressed length count with the largest length (HTTP-27)', async () => {
     const service = await startSmall(3)
     const actor = await service.createActor()
     const chunked = async (sender: string): Promise<Wire> => {
@@ -145,7 +145,7 @@ describe('large request bodies at the same time', () => {
     for (const each of slow) each.close()
   })
 
-  it('never take more than the memory of the process for 32 bodies of 1.5 MB (HTTP-24)', async () => {
+  it('never take more than the memory of the process for 32 bodies of 1.5 MB (HTTP-28)', async () => {
     if (!existsSync('/proc/self/clear_refs')) return
     const service = await start()
     const actor = await service.createActor()
