@@ -13,7 +13,7 @@ import { withdrawalNotice } from '../trust-notifications.ts'
 import { tokensOf } from '../record.ts'
 import { askNow, forget, isOpen, remember } from './renewal.ts'
 import { findTrust, insertTrust, updateTrust } from '../trust-store.ts'
-import { isAsking, isRenewal, type Trust } from '../trust.ts'
+import { isAsking, isRenewal, isRequest, type Trust } from '../trust.ts'
 import type { Self, TrustDeps } from '../trust-deps.ts'
 
 export interface TrustWish {
@@ -75,8 +75,7 @@ async function begin(
       until: now + deps.times.handshakeMs,
       nextSecretHash: null,
     }
-    const before = await findTrust(tx, actor.id, meta.id)
-    await wish.judge?.(before, tx)
+    const before = await relatedAt(deps, tx, locked, { wish, peerId: meta.id })
     if (before === null) {
       const asking = newTrust(deps.keyRing, {
         actorId: actor.id,
@@ -111,6 +110,23 @@ async function begin(
     await remember(deps, tx, asking, { ...wish, secret, until: ownRequest.until })
     return { request, asking }
   })
+}
+
+/**
+ * Finds the relationship that the request renews. A request that waits for the owner with this id, and comes from another
+ * address, ends: it may be that of a stranger, who would get the approval of the actor that the owner means.
+ */
+async function relatedAt(
+  deps: TrustDeps,
+  tx: Transaction,
+  locked: LockedActor,
+  { wish, peerId }: { readonly wish: TrustWish; readonly peerId: string },
+): Promise<Trust | null> {
+  const found = await findTrust(tx, locked.id, peerId)
+  await wish.judge?.(found, tx)
+  if (found === null || !isRequest(found) || found.baseuri === wish.baseuri) return found
+  await endTrust(deps, tx, locked, found)
+  return null
 }
 
 interface Asked {
