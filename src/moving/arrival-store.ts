@@ -278,18 +278,22 @@ export async function hurryArrivalJob(tx: Transaction, actorId: string, now: num
   )
 }
 
-/** Begins the work of the actor: callbacks, fetches of missing data, alarms, events and messages of any kind. */
+/**
+ * Begins the work of the actor: callbacks, fetches of missing data, alarms, events and messages of any kind. Work that a process
+ * has begun meanwhile, after a change by the application, keeps its lease.
+ */
 export async function beginWork(tx: Transaction, actorId: string, now: number): Promise<void> {
   await tx.run(
     `UPDATE publisher_subscription SET due_at = CASE
        WHEN (state = 'live' AND sequence > committed) OR repair_at < $2 THEN $2 ELSE repair_at END
-     WHERE actor_id = $1 AND granularity IN ('high', 'low')
+     WHERE actor_id = $1 AND granularity IN ('high', 'low') AND leased_until <= $2
        AND ((state = 'live' AND sequence > committed) OR repair_at IS NOT NULL)`,
     actorId,
     now,
   )
   await tx.run(
-    `UPDATE subscriber_subscription SET gap_due_at = $2 WHERE actor_id = $1 AND (resync_pending = 1 OR EXISTS (
+    `UPDATE subscriber_subscription SET gap_due_at = $2 WHERE actor_id = $1 AND leased_until <= $2
+       AND (resync_pending = 1 OR EXISTS (
        SELECT 1 FROM pending_callback p WHERE p.actor_id = $1 AND p.peer_id = subscriber_subscription.peer_id
          AND p.subscription_id = subscriber_subscription.subscription_id))`,
     actorId,

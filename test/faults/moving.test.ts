@@ -16,7 +16,7 @@ import {
   peerUrl,
   secretAt,
 } from '../support/moving.ts'
-import { forEachService, type TestActor } from '../support/service.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 /** Holds the answers to archives at the new service. */
@@ -55,6 +55,62 @@ forEachService((start) => {
         world.old.log.filter((line) => line.includes('Cannot send a callback')),
         [],
       )
+    })
+  })
+
+  describe('the lease of a callback that is on its way', () => {
+    interface Lease {
+      readonly due: number
+      readonly until: number
+    }
+
+    async function leaseAt(service: TestService, actor: TestActor): Promise<Lease> {
+      const { store } = await service.app.running()
+      const sql = 'SELECT due_at AS due, leased_until AS until FROM publisher_subscription WHERE actor_id = $1'
+      const row = await store.read((q) => q.get<Lease>(sql, actor.id))
+      assert.ok(row)
+      return row
+    }
+
+    /** Makes a change whose callback is on its way until `answer` is called. */
+    async function holdCallback(
+      { network }: MovingWorld,
+      change: () => Promise<Response>,
+    ): Promise<{ readonly answer: () => void }> {
+      const isCallback = (url: string): boolean => url.includes('/callbacks/subscriptions/')
+      const sent = (): number => network.calls.filter(isCallback).length
+      const answered = Promise.withResolvers<'arrives'>()
+      network.fate = ({ url }) => (isCallback(url) ? answered.promise : 'arrives')
+      const before = sent()
+      assert.ok((await change()).ok)
+      await until(() => sent() > before)
+      return { answer: () => answered.resolve('arrives') }
+    }
+
+    it('stays when the move is stopped, so that no other process sends it (MOV-15)', async () => {
+      const world = await movingWorld(start, { old: { peerReadSeconds: 600 } })
+      const all = await related(world)
+      const { answer } = await holdCallback(world, () => all.alice.request('POST', '/properties/log', '2'))
+      const before = await leaseAt(world.old, all.alice)
+      assert.equal(before.due, before.until)
+      await world.move(all.alice)
+      assert.equal((await all.alice.request('DELETE', '/move')).status, 204)
+      assert.deepEqual(await leaseAt(world.old, all.alice), before)
+      answer()
+      await until(async () => (await copyOf(all.bob, all.alice)).length === 2)
+    })
+
+    it('stays when the owner takes the actor, whose application has changed it before (MOV-15)', async () => {
+      const world = await movingWorld(start, { home: { peerReadSeconds: 600 } })
+      const all = await related(world)
+      await world.move(all.alice)
+      await world.landed(all.alice)
+      const { answer } = await holdCallback(world, () => asOwner(world.home, all.alice, 'POST', '/properties/log', 2))
+      const before = await leaseAt(world.home, all.alice)
+      await world.arrived(all.alice)
+      assert.deepEqual(await leaseAt(world.home, all.alice), before)
+      answer()
+      await until(async () => (await copyOf(all.bob, all.alice)).length === 2)
     })
   })
 
