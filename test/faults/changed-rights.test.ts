@@ -42,7 +42,7 @@ forEachService((start) => {
   }
 
   describe('rights that become narrower', () => {
-    it('delete from the copy what the peer may no longer read, and nothing else (SUB-26)', async () => {
+    it('delete from the copy what the peer may no longer read, and nothing else (SUB-27)', async () => {
       const { clock, service, change, callbacks, pushes, put } = await world()
       await change({ excluded_patterns: ['diary', 'notes'] })
       await passUntil(clock, [service], () => callbacks().length === 1 && pushes() === 1)
@@ -61,7 +61,7 @@ forEachService((start) => {
       [{ subtarget: 'notes' }, { notes: { list: 'notes', operation: 'delete_all', action: 'delete_all', length: 0 } }],
       [{ subtarget: 'mood' }, null],
     ] as const) {
-      it(`delete only what is in the scope ${JSON.stringify(scope)} (SUB-26)`, async () => {
+      it(`delete only what is in the scope ${JSON.stringify(scope)} (SUB-27)`, async () => {
         const { clock, service, change, callbacks, pushes } = await world({ ...scope })
         await change({ excluded_patterns: ['diary', 'notes'] })
         await passUntil(clock, [service], () => pushes() === 1 && (data === null || callbacks().length === 1))
@@ -69,7 +69,7 @@ forEachService((start) => {
       })
     }
 
-    it('delete it from what a peer polls, and the names of later properties stay hidden (SUB-26)', async () => {
+    it('delete it from what a peer polls, and the names of later properties stay hidden (SUB-27)', async () => {
       const { peer, id, change, put } = await world({ granularity: 'none' })
       await change({ excluded_patterns: ['diary', 'secret'] })
       await put('secret', 1)
@@ -81,7 +81,7 @@ forEachService((start) => {
       )
     })
 
-    it('delete nothing when no property that exists is affected (SUB-26)', async () => {
+    it('delete nothing when no property that exists is affected (SUB-27)', async () => {
       const { clock, service, change, callbacks, pushes } = await world()
       await change({ excluded_patterns: ['other/*'] })
       await passUntil(clock, [service], () => pushes() === 1)
@@ -91,7 +91,7 @@ forEachService((start) => {
   })
 
   describe('rights that become wider', () => {
-    it('lead to one resync, also when the patterns do not show it (SUB-26)', async () => {
+    it('lead to one resync, also when the patterns do not show it (SUB-27)', async () => {
       const { clock, service, change, callbacks } = await world()
       await change({ excluded_patterns: ['diary'] })
       await passUntil(clock, [service], () => callbacks().length === 1)
@@ -104,7 +104,7 @@ forEachService((start) => {
       ])
     })
 
-    it('lead to a resync after the deletion when a change does both (SUB-26)', async () => {
+    it('lead to a resync after the deletion when a change does both (SUB-27)', async () => {
       const { clock, service, change, callbacks } = await world()
       await change({ excluded_patterns: ['diary'] })
       await passUntil(clock, [service], () => callbacks().length === 1)
@@ -116,7 +116,7 @@ forEachService((start) => {
       ])
     })
 
-    it('end with a grant, whose properties are deleted from the copy (SUB-26)', async () => {
+    it('end with a grant, whose properties are deleted from the copy (SUB-27)', async () => {
       const { clock, service, handle, peer, change, callbacks } = await world()
       await change({ excluded_patterns: [], patterns: ['mood'], merge: false, operations: ['read'] })
       await passUntil(clock, [service], () => callbacks().length === 1)
@@ -130,7 +130,7 @@ forEachService((start) => {
   })
 
   describe('the copy of a Python peer', () => {
-    it('equals what the peer may read after each change of its rights (SUB-26)', async () => {
+    it('equals what the peer may read after each change of its rights (SUB-27)', async () => {
       const clock = new ManualClock()
       const python = await PythonPeer.start({ autoAccept: 'friend' })
       closers.push(() => python.close())

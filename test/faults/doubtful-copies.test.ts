@@ -233,7 +233,7 @@ forEachService((start) => {
       })
     }
 
-    it('gets no further change after it refused one, and one resync when it approves (SUB-21)', async () => {
+    it('gets no further change after it refused one, and one resync when it approves (SUB-22)', async () => {
       const it_ = await world([403])
       const { put, remote, state, until, peer, callbacks } = it_
       await withdraw(it_)
@@ -262,7 +262,7 @@ forEachService((start) => {
       })
     })
 
-    it('gets resyncs that become rarer while it does not approve, and no change (SUB-21)', async () => {
+    it('gets resyncs that become rarer while it does not approve, and no change (SUB-22)', async () => {
       const it_ = await world([403])
       const { put, remote, clock, service, callbacks } = it_
       await withdraw(it_)
@@ -278,7 +278,7 @@ forEachService((start) => {
       assert.ok(remote.received.length > 5)
     })
 
-    it('gets every change while it accepts them, because the message about its approval may be lost (SUB-21)', async () => {
+    it('gets every change while it accepts them, because the message about its approval may be lost (SUB-22)', async () => {
       const it_ = await world([204])
       const { put, until, callbacks } = it_
       await withdraw(it_)

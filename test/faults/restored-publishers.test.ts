@@ -43,7 +43,7 @@ forEachService((start) => {
 
   describe('a Python publisher that was restored', () => {
     for (const more of [1, 2, 5, 6]) {
-      it(`is fetched after ${more} changes, and followed from then on (SUB-22)`, async () => {
+      it(`is fetched after ${more} changes, and followed from then on (SUB-23)`, async () => {
         const { clock, service, handle, peer, publisher, copy, equal } = await world()
         await handle.subscribe(peer.id)
         for (const n of [1, 2, 3]) await publisher.append('notes', n)
@@ -64,7 +64,7 @@ forEachService((start) => {
       })
     }
 
-    it('is not fetched for a callback that arrives twice (SUB-22)', async () => {
+    it('is not fetched for a callback that arrives twice (SUB-23)', async () => {
       const { service, handle, peer, publisher, fetches, pass } = await world()
       await handle.subscribe(peer.id)
       for (const n of [1, 2, 3]) await publisher.append('notes', n)
@@ -78,7 +78,7 @@ forEachService((start) => {
   })
 
   describe('a Python publisher that announces only some changes', () => {
-    it('is compared within half an hour after its first change, and then once a day (SUB-23)', async () => {
+    it('is compared within half an hour after its first change, and then once a day (SUB-24)', async () => {
       const { handle, peer, publisher, copy, equal, fetches, pass } = await world()
       publisher.properties.set('a', 1)
       await handle.subscribe(peer.id)
@@ -98,7 +98,7 @@ forEachService((start) => {
       assert.ok(fetches() - before <= 2, `${fetches() - before} fetches`)
     })
 
-    it('costs nothing while it changes nothing (SUB-23)', async () => {
+    it('costs nothing while it changes nothing (SUB-24)', async () => {
       const { handle, peer, publisher, fetches, polls, pass } = await world()
       publisher.properties.set('a', 1)
       await handle.subscribe(peer.id)
@@ -131,7 +131,7 @@ forEachService((start) => {
       return { clock, service, remote, put, acknowledge }
     }
 
-    it('of a number that was not used yet leads to a resync with the next number (SUB-24)', async () => {
+    it('of a number that was not used yet leads to a resync with the next number (SUB-25)', async () => {
       const { clock, service, remote, put, acknowledge } = await published()
       await acknowledge(99)
       await passUntil(clock, [service], () => remote.received.length === 3)
@@ -153,7 +153,7 @@ forEachService((start) => {
       ['the last number', 2],
       ['a number that cannot be of this subscription', 9_000_000_000_000],
     ] as const) {
-      it(`of ${what} leaves the numbers as they are (SUB-24)`, async () => {
+      it(`of ${what} leaves the numbers as they are (SUB-25)`, async () => {
         const { clock, service, remote, put, acknowledge } = await published()
         await acknowledge(sequence)
         await put(3)
@@ -164,7 +164,7 @@ forEachService((start) => {
   })
 
   describe('the diffs of a poll', () => {
-    it('begin after number 1 when its callback was accepted, and with it when it was not (SUB-25)', async () => {
+    it('begin after number 1 when its callback was accepted, and with it when it was not (SUB-26)', async () => {
       const clock = new ManualClock()
       const service = await start({ now: clock.now, timers: clock.timers })
       const actor = await service.createActor()

@@ -220,7 +220,7 @@ describe('the body of a callback', () => {
     [7, null],
     [null, null],
   ] as const) {
-    it(`has the time ${JSON.stringify(timestamp)} of its change, in UTC without a zone (SUB-22)`, () => {
+    it(`has the time ${JSON.stringify(timestamp)} of its change, in UTC without a zone (SUB-23)`, () => {
       assert.equal(parse({ sequence: 1, data: {}, timestamp }).publishedAt, publishedAt)
     })
   }
