@@ -51,6 +51,8 @@ export async function joinFiles(
     ])
   ).flat()
   await writeFile(redirect, redirectionFrom(folder, chunks))
+  for (const { fileName, map } of chunks)
+    if (map !== null) await writeFile(join(folder, `${fileName}.places`), placesOf(map))
   const before = process.env[redirection]
   process.env[redirection] = redirect
   return {
@@ -60,6 +62,56 @@ export async function joinFiles(
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * Returns the places of a source map, so that a process reads the places of one line: the number of lines and of places, the
+ * index of the first place of each line, the places with five numbers each, and the names of the sources as JSON.
+ */
+function placesOf({ mappings, sources }: { readonly mappings: string; readonly sources: readonly string[] }): Buffer {
+  const lines = mappings.split(';')
+  const starts: number[] = []
+  const places: number[] = []
+  let [source, sourceLine, sourceColumn] = [0, 0, 0]
+  for (const [line, segments] of lines.entries()) {
+    starts.push(places.length / placeSize)
+    let column = 0
+    for (const segment of segments === '' ? [] : segments.split(',')) {
+      const [columns = 0, ...origin] = decoded(segment)
+      column += columns
+      const [bySource = 0, byLine = 0, byColumn = 0] = origin
+      source += bySource
+      sourceLine += byLine
+      sourceColumn += byColumn
+      places.push(line, column, origin.length === 0 ? -1 : source, sourceLine, sourceColumn)
+    }
+  }
+  const count = places.length / placeSize
+  const numbers = Int32Array.from([lines.length, count, ...starts, count, count])
+  return Buffer.concat([asBytes(numbers), asBytes(Int32Array.from(places)), Buffer.from(JSON.stringify(sources))])
+}
+
+const placeSize = 5
+
+function asBytes({ buffer, byteOffset, byteLength }: Int32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+/** Returns the numbers of a segment of a source map (ECMA-426, Base64 VLQ). */
+function decoded(segment: string): number[] {
+  const numbers: number[] = []
+  let [value, shift] = [0, 0]
+  for (const digit of segment) {
+    const bits = digits.indexOf(digit)
+    value |= (bits & 31) << shift
+    shift += 5
+    if (bits >= 32) continue
+    numbers.push(value & 1 ? -(value >>> 1) : value >>> 1)
+    ;[value, shift] = [0, 0]
+  }
+  return numbers
 }
 
 interface Joining {
@@ -173,8 +225,8 @@ function redirectionFrom(folder: string, chunks: readonly OutputChunk[]): string
     urlOf(join(folder, fileName)),
     moduleIds.filter((id) => isAbsolute(id) && sourceFile.test(id)).map(urlOf),
   ])
-  return `import { existsSync, readFileSync } from 'node:fs'
-import { registerHooks, SourceMap } from 'node:module'
+  return `import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 const entries = new Map(${JSON.stringify(entries)})
 const contents = new Map(${JSON.stringify(contents)})
@@ -213,11 +265,8 @@ function only(source, copy) {
   copies.set(source, copy)
 }
 
-/**
- * Changes the places of a stack to those of the sources when a program reads it. Node.js would read and parse the maps of
- * all files at the start of each process.
- */
-const maps = new Map()
+/** Changes the places of a stack to those of the sources when a program reads it. */
+const origins = new Map()
 Error.prepareStackTrace = (error, sites) => {
   let head
   try {
@@ -234,20 +283,51 @@ function withSourcePlace(site) {
   const text = String(site)
   const url = site.getFileName()
   if (!contents.has(url)) return text
-  const file = fileURLToPath(url) + '.map'
-  let map = maps.get(url)
-  if (map === undefined) {
-    // A file of the bundler alone has no map.
-    map = existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) : null
-    maps.set(url, map)
-  }
-  if (map === null) return text
   const line = site.getLineNumber()
   const column = site.getColumnNumber()
-  const origin = map.findOrigin(line, column)
-  if (origin.fileName === undefined) return text
-  const source = new URL(origin.fileName, url).href
-  return text.replace(url + ':' + line + ':' + column, () => source + ':' + origin.lineNumber + ':' + origin.columnNumber)
+  const place = url + ':' + line + ':' + column
+  let origin = origins.get(place)
+  if (origin === undefined) {
+    origin = originOf(url, line, column)
+    origins.set(place, origin)
+  }
+  return text.replace(place, () => origin)
+}
+
+/** Reads the places of one line, because a process that parses a whole map takes longer than most tests. */
+function originOf(url, line, column) {
+  const path = fileURLToPath(url) + '.places'
+  let file
+  try {
+    file = openSync(path)
+  } catch {
+    // A file of the bundler alone has no map.
+    return url + ':' + line + ':' + column
+  }
+  try {
+    const numbers = (first, count) => {
+      const found = new Int32Array(count)
+      readSync(file, found, 0, 4 * count, 4 * first)
+      return found
+    }
+    const [lines, count] = numbers(0, 2)
+    const [start, end] = numbers(2 + Math.min(line - 1, lines), 2)
+    // The place before the first one of the line is valid until that.
+    const first = Math.max(start - 1, 0)
+    const places = numbers(4 + lines + ${placeSize} * first, ${placeSize} * (end - first))
+    let found = -1
+    for (let at = 0; at < places.length; at += ${placeSize})
+      if (places[at] < line - 1 || places[at + 1] < column) found = at
+    if (found < 0 || places[found + 2] < 0) return url + ':' + line + ':' + column
+    const [ownLine, ownColumn, source, sourceLine, sourceColumn] = places.subarray(found)
+    const { size } = fstatSync(file)
+    const names = Buffer.alloc(size - 4 * (4 + lines + ${placeSize} * count))
+    readSync(file, names, 0, names.length, size - names.length)
+    const sources = JSON.parse(names)
+    return new URL(sources[source], url).href + ':' + (sourceLine + line - ownLine) + ':' + (sourceColumn + column - ownColumn)
+  } finally {
+    closeSync(file)
+  }
 }
 
 const places = new Map()
