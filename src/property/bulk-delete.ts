@@ -6,8 +6,8 @@ import { factsOf, keepDeletions, type ListContent, listMetadata, readManyLists, 
 import type { Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { Change, Record } from './change.ts'
+import type { KindRoom } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
-import type { PropertiesDeps } from './properties.ts'
 import { rejectedDelete } from './property-errors.ts'
 import { readPages, shortParts } from './property-pages.ts'
 import {
@@ -18,12 +18,18 @@ import {
   type UnreadProperty,
 } from './property-store.ts'
 
+interface BulkDeleteDeps {
+  readonly room: KindRoom
+  /** Called when the deletion may have left rows to delete. */
+  readonly deleteRemoved: (actorId: string) => void
+}
+
 /**
  * Removes the properties of these names, or every property with null; or nothing when one of them must stay. Ignores names
  * without a property.
  */
 export async function deleteProperties(
-  deps: PropertiesDeps,
+  deps: BulkDeleteDeps,
   access: Access,
   names: readonly string[] | null,
 ): Promise<void> {
@@ -43,7 +49,7 @@ export async function deleteProperties(
 
 /** Requires the right to delete each property, and returns the names. */
 async function requireDeletable(
-  { store, room }: PropertiesDeps,
+  { store, room }: BulkDeleteDeps,
   { actor, caller }: Access,
   names: readonly string[] | null,
 ): Promise<ReadonlySet<string>> {
@@ -59,7 +65,7 @@ async function requireDeletable(
 }
 
 /** @throws ServiceError `forbidden` when a hook refuses a deletion. */
-async function passHooks({ store, room }: PropertiesDeps, access: Access, names: ReadonlySet<string>): Promise<void> {
+async function passHooks({ store, room }: BulkDeleteDeps, access: Access, names: ReadonlySet<string>): Promise<void> {
   const { gate, declared } = room
   const { id } = access.actor
   const hooked = [...names].filter((name) => !gate.isOpen(access, 'delete', name))
@@ -87,7 +93,7 @@ async function passHooks({ store, room }: PropertiesDeps, access: Access, names:
  * @throws ServiceError `conflict`
  */
 function requireJudged(
-  { room }: PropertiesDeps,
+  { room }: BulkDeleteDeps,
   { caller }: Access,
   judged: ReadonlySet<string>,
   part: readonly ListedProperty[],
@@ -98,7 +104,7 @@ function requireJudged(
 
 /** Deletes properties, and keeps them in the history. */
 async function deletePart(
-  { room, history, indexes }: PropertiesDeps,
+  { room, history, indexes }: BulkDeleteDeps,
   { actor }: Access,
   { tx, record }: { readonly tx: Transaction; readonly record: Record },
   part: readonly ListedProperty[],
