@@ -118,7 +118,7 @@ const run = (): Promise<RunTotals> =>
     everyArea: isWhole,
     processorLimit: 80,
     nameOf,
-    // What a file executes, and how often it fails, says its own process.
+    // A file has its own process when the run counts what it executes, or how often it fails.
     ...(values.cover || values.repeat !== undefined ? {} : { processesOf }),
     skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
     finish: async () => {

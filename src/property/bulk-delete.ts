@@ -1,8 +1,11 @@
 /** Deletes all or several properties in one transaction, in parts that fit into memory. */
+import type { Indexes } from '../actor/indexes.ts'
 import { ServiceError } from '../errors.ts'
+import type { History } from '../history/history.ts'
 import { absent } from '../json/absent.ts'
 import { array, type JsonText, object } from '../json/json.ts'
 import { factsOf, keepDeletions, type ListContent, listMetadata, readManyLists, shortLists } from '../list/list.ts'
+import type { Reads } from '../store/read-replicas.ts'
 import type { Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { Change, Record } from './change.ts'
@@ -18,9 +21,12 @@ import {
   type UnreadProperty,
 } from './property-store.ts'
 
-interface BulkDeleteDeps {
+export interface BulkDeleteDeps {
   readonly room: KindRoom
-  /** Called when the deletion may have left rows to delete. */
+  readonly store: Reads
+  readonly indexes: Indexes
+  readonly history: Pick<History, 'keepValues'>
+  /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: (actorId: string) => void
 }
 

@@ -1,19 +1,18 @@
 /** Accesses properties of all kinds by name, with checks of rights and hooks. `kinds.ts` lists the kinds. */
-import type { Indexes } from '../actor/indexes.ts'
 import type { DataDeclaration } from '../app/data-declarations.ts'
-import type { History, PropertySize } from '../history/history.ts'
+import type { PropertySize } from '../history/history.ts'
 import { type JsonText, members } from '../json/json.ts'
 import { listFacts, type ListContent, readManyLists, readStarts, shortLists } from '../list/list.ts'
 import type { Right } from '../permission/operation.ts'
 import { requiredOn, rightToPut } from '../permission/required-right.ts'
-import type { ReadReplicas, Reads } from '../store/read-replicas.ts'
+import type { ReadReplicas } from '../store/read-replicas.ts'
 import type { Queries } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
 import type { Condition } from './condition.ts'
-import type { Added, KindRoom, Part, PropertyContent, PropertyRequest } from './kind.ts'
+import type { Added, Part, PropertyContent, PropertyRequest } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
 import type { ListReader, SeenList } from './lists/list-reader.ts'
-import { deleteProperties } from './bulk-delete.ts'
+import { type BulkDeleteDeps, deleteProperties } from './bulk-delete.ts'
 import { propertyNotFound } from './property-errors.ts'
 import { readPages, readTogether } from './property-pages.ts'
 import {
@@ -32,15 +31,9 @@ const mostParts = 2000
 /** `parts` ends after values of this length together. */
 const mostPartCharacters = 4_194_304
 
-export interface PropertiesDeps {
-  readonly room: KindRoom
-  readonly store: Reads
+interface PropertiesDeps extends BulkDeleteDeps {
   readonly readReplicas: Pick<ReadReplicas, 'within'>
-  readonly indexes: Indexes
   readonly versions: Versions
-  readonly history: Pick<History, 'keepValues'>
-  /** Called when a change may have left rows to delete. */
-  readonly deleteRemoved: (actorId: string) => void
 }
 
 /** A property. `value` is null for a property that holds items. */

@@ -300,6 +300,7 @@ export class DeliveryBatches {
     if (shown !== null && diff.kind !== 'erasure') this.#record(batch, diff, callback, outcome)
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
+    const status = outcome.kind === 'answered' ? outcome.status : null
     const { tries, uncertain, failingSince } = before
     const counted = mayBeOfAnotherSecret(outcome) ? await outcomeWith(store, queue, state.secret, outcome) : outcome
     const verdict = judgeDelivery(
@@ -312,13 +313,13 @@ export class DeliveryBatches {
     this.#report(queue, diff.sequence, verdict)
     return {
       covers,
-      attempt: attemptOf(diff.sequence, verdict, { sentAt, answeredAt: outcome.kind === 'answered' ? endedAt : null }),
+      attempt: attemptOf(diff.sequence, verdict, { sentAt, answeredAt: status === null ? null : endedAt }),
       before,
       isWhole: diff.kind === 'resync' || diff.kind === 'full',
       // A peer has other reasons for 409, too.
-      isLoop: outcome.kind === 'answered' && outcome.status === 409 && isLoop(hopsAfter(String(diff.hops))),
+      isLoop: status === 409 && isLoop(hopsAfter(String(diff.hops))),
       verdict,
-      isUnclear: outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500),
+      isUnclear: isUnclear(outcome),
       onCircuit,
       circuit: onCircuit(state.circuit),
     }
@@ -429,6 +430,11 @@ export class DeliveryBatches {
     })
     return { ...nothing, hasMore }
   }
+}
+
+/** The peer may or may not have received the callback. */
+function isUnclear(outcome: PeerOutcome): boolean {
+  return outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500)
 }
 
 function attemptOf(sequence: number, verdict: DeliveryVerdict, times: Pick<Attempt, 'sentAt' | 'answeredAt'>): Attempt {
