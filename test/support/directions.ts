@@ -252,7 +252,6 @@ export const joins: Readonly<Record<string, string>> = {
   http: 'puts the rooms behind the route table',
   'http/routes': 'joins the folders of routes',
   rooms: 'creates every room',
-  moving: 'takes everything of an actor along',
   cli: 'has a file for each command',
 }
 

@@ -5,6 +5,7 @@
 import { channel, subscribe } from 'node:diagnostics_channel'
 import { createRequire } from 'node:module'
 import { describe, it } from 'node:test'
+// Real time: it limits a file that releases nothing.
 import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
