@@ -38,7 +38,6 @@ import {
   claimProbe,
   commitOutcomes,
   extendLease,
-  longestLookMs,
   putFullState,
   type QueueKey,
   type Repair,
@@ -179,16 +178,7 @@ export class DeliveryBatches {
     const [first] = waiting
     if (isRepairDue(state, first, now())) return this.#repair(lease, state)
     if (!maySend(state)) return this.#endWithoutAttempt(lease, state, 'idle')
-    const heldUntil = heldUntilRepair(state, now())
-    if (heldUntil !== null) return this.#endWithoutAttempt(lease, state, heldUntil)
     if (first === undefined) return this.#endWithoutAttempt(lease, state, 'now', { committed: state.sequence })
-    return this.#sendFirst(lease, start, first)
-  }
-
-  /** Sends, unless the circuit of the peer is open. */
-  async #sendFirst(lease: QueueLease, start: BatchStart, first: QueuedDiff): Promise<BatchResult> {
-    const { now } = this.#deps
-    const { state } = start
     const circuit = judgeCircuit(state.circuit, now(), this.#deps.policy)
     if (circuit === 'open') return this.#endWithoutAttempt(lease, state, state.circuit.openUntil ?? 'now')
     if (circuit === 'closed' && !mayStart(state, this.#deps.policy)) {
@@ -297,7 +287,7 @@ export class DeliveryBatches {
         : diffCallback(batch, diff, shown ?? hidden, this.#deps)
     const sentAt = now()
     const outcome = await this.#call(batch, callback)
-    if (shown !== null && diff.kind !== 'erasure') this.#record(batch, diff, callback, outcome)
+    if (shown !== null) this.#record(batch, diff, callback, outcome)
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
     const status = outcome.kind === 'answered' ? outcome.status : null
@@ -315,7 +305,7 @@ export class DeliveryBatches {
       covers,
       attempt: attemptOf(diff.sequence, verdict, { sentAt, answeredAt: status === null ? null : endedAt }),
       before,
-      isWhole: diff.kind === 'resync' || diff.kind === 'full',
+      isWhole: diff.kind !== 'diff',
       // A peer has other reasons for 409, too.
       isLoop: status === 409 && isLoop(hopsAfter(String(diff.hops))),
       verdict,
@@ -340,9 +330,7 @@ export class DeliveryBatches {
   async #repair(lease: QueueLease, state: QueueState): Promise<BatchResult> {
     const isWritten = await this.#deps.writeResync(lease.queue)
     const repair = isWritten ? state.repair : noDoubt
-    // The resync covers the changes before it that wait.
-    const committed = isWritten ? state.sequence : 0
-    return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now', { committed })
+    return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now')
   }
 
   #call({ state, url, bearer }: Batch, { body, headers }: OutgoingCallback): Promise<PeerOutcome> {
@@ -444,10 +432,9 @@ function attemptOf(sequence: number, verdict: DeliveryVerdict, times: Pick<Attem
 
 /** The part of a diff that the peer may read. Null: none. */
 function visible(
-  { kind, data, replaces }: QueuedDiff,
+  { data, replaces }: QueuedDiff,
   { state, mayRead }: Batch,
 ): Pick<QueuedDiff, 'data' | 'replaces'> | null {
-  if (kind === 'erasure') return { data, replaces }
   const shown = visiblePart(data, state, mayRead)
   return shown === null ? null : { data: shown, replaces }
 }
@@ -475,23 +462,14 @@ function isUnsupported({ kind }: QueuedDiff, { facts }: QueueState, now: number)
   return kind === 'resync' && supports(facts, 'subscriptionresync', now) === false
 }
 
-/** Whether the copy of the peer is in doubt, its repair is due, and no resync or full state waits. */
+/** Whether the copy of the peer is in doubt and its repair is due. Diffs that wait are sent first, unless the queue is stopped. */
 function isRepairDue(
   { repair, state, approved, baseuri }: QueueState,
   first: QueuedDiff | undefined,
   now: number,
 ): boolean {
   const isDue = repair.at !== null && repair.at <= now
-  return isDue && approved && baseuri !== '' && (state === 'stopped' || first === undefined || first.kind === 'diff')
-}
-
-/**
- * Until when changes wait for the approval of a peer that has refused one. The approval makes the repair due, whose resync covers
- * them. Without an earlier refusal changes are sent, because the message about the approval may have been lost.
- */
-function heldUntilRepair({ repair, peerApproved }: QueueState, now: number): number | null {
-  const isHeld = !peerApproved && repair.at !== null && repair.at > now
-  return isHeld ? Math.min(repair.at, now + longestLookMs) : null
+  return isDue && approved && baseuri !== '' && (state === 'stopped' || first === undefined)
 }
 
 /** A callback that failed finally leaves the copy in doubt until the peer has accepted the full state. */

@@ -69,7 +69,7 @@ export interface DiffEntry {
   readonly peerId: string
   readonly subscriptionId: string
   readonly sequence: number
-  readonly kind: 'diff' | 'resync' | 'erasure'
+  readonly kind: 'diff' | 'resync'
   readonly data: JsonText
   readonly replaces: boolean
   /** JSON array: up to five names that changed, and the number of further ones. Empty: everything, as after a resync. */
@@ -248,29 +248,17 @@ async function dropRows(tx: Transaction, rows: string, only: string | null, now:
 /** A diff as a peer reads it. */
 export interface StoredDiff {
   readonly sequence: number
-  /** `erasure` deletes what the peer may no longer read, so its names are not filtered by the rights of the peer. */
-  readonly kind: 'diff' | 'full' | 'erasure'
   readonly data: JsonText
   readonly replaces: boolean
   /** Unix milliseconds. */
   readonly createdAt: number
 }
 
-const columns = 'sequence, kind, data, replaces, created_at AS "createdAt"'
+const columns = 'sequence, data, replaces, created_at AS "createdAt"'
 
 function toDiff(row: Row<StoredDiff>): StoredDiff {
   return { ...row, replaces: row.replaces !== 0 }
 }
-
-/**
- * Condition: the diff is number 1, and its callback or a resync after it was delivered. The Python library sets its number to 0
- * before it polls because of a gap, so it would apply diffs again that begin with number 1. It fetches the full state instead
- * when they begin later.
- */
-const isFirstDelivered = `(diff.sequence = 1 AND EXISTS (SELECT 1 FROM delivery f JOIN publisher_subscription s ON s.actor_id = f.actor_id
-           AND s.peer_id = f.peer_id AND s.subscription_id = f.subscription_id
-         WHERE f.actor_id = diff.actor_id AND f.peer_id = diff.peer_id AND f.subscription_id = diff.subscription_id
-           AND f.sequence = 1 AND (f.outcome IN ('delivered', 'superseded') OR (f.outcome = 'waiting' AND s.committed >= 1))))`
 
 /** The diffs of one answer to a poll, ascending: the first one, and as many further ones as fit into `maxCharacters`. */
 export async function findDiffs(
@@ -282,11 +270,10 @@ export async function findDiffs(
 ): Promise<StoredDiff[]> {
   const rows = await q.all<Row<StoredDiff>>(
     `SELECT ${columns} FROM (
-       SELECT sequence, kind, data, replaces, created_at,
+       SELECT sequence, data, replaces, created_at,
          SUM(LENGTH(data)) OVER (ORDER BY sequence) - LENGTH(data) AS before
        FROM diff
        WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND kind <> 'resync' AND cleared_at IS NULL
-         AND NOT ${isFirstDelivered}
      ) AS waiting WHERE before < $4 ORDER BY sequence`,
     actorId,
     peerId,
@@ -388,25 +375,6 @@ export async function acknowledgeDiffs(
      WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
     ...key,
   )
-}
-
-/** Continues the numbers of a subscription after `upTo`, and puts the copy of the peer in doubt. False: they are there already. */
-export async function raiseSequence(
-  tx: Transaction,
-  { actorId, peerId, subscriptionId, upTo }: Prefix,
-  now: number,
-): Promise<boolean> {
-  const raised = await tx.run(
-    `UPDATE publisher_subscription SET sequence = $4, committed = $4, attempts = 0, uncertain = 0,
-       repair_at = CAST($5 AS BIGINT)
-     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence < $4`,
-    actorId,
-    peerId,
-    subscriptionId,
-    upTo,
-    now,
-  )
-  return raised === 1
 }
 
 /** The outcome of one sequence number. Times are Unix milliseconds. */

@@ -9,8 +9,6 @@ import { isObject, type JsonText, known, members, object } from '../json/json.ts
 import { type Change, type ChangeSink, changedNames } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { requestOrigin } from '../origin.ts'
-import type { ChangedRights } from '../trust/permissions.ts'
-import { affectedBy, erasureOf } from './changed-rights.ts'
 import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Made, type Subscriber } from './diff-store.ts'
 import { projectDiff, type ProjectedDiff } from './project-diff.ts'
 import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
@@ -134,36 +132,6 @@ export class Publisher {
         id === subscriptionId && !isSuspended(suspensions, target, subtarget),
     )
     return this.#resyncSubscribers(tx, actorId, subscribers, '')
-  }
-
-  /**
-   * After a change of rights: deletes from the copies of the peer what it may no longer read, and lets it fetch what it may read
-   * now. The Python library compares only the patterns of the permissions that it receives.
-   */
-  async rightsChanged(
-    tx: Transaction,
-    actor: LockedActor,
-    change: ChangedRights,
-    presentOf: (q: Queries) => Promise<Parameters<typeof affectedBy>[1]>,
-  ): Promise<void> {
-    if (actor.subscriptionCount === 0) return
-    const found = await findSubscribers(tx, actor.id, 'properties', { peerId: change.peerId })
-    if (found.length === 0) return
-    const { lost, gained } = affectedBy(change, await presentOf(tx))
-    const suspensions = await findSuspensions(tx, actor.id)
-    const made = this.#now(tx)
-    const entries = found
-      .filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
-      .flatMap((subscriber): DiffEntry[] => {
-        const data = erasureOf(lost, subscriber)
-        if (data === null) return []
-        const changed = changedIn(data, subscriber)
-        return [
-          { ...entryOf(subscriber, subscriber.sequence + 1, made), kind: 'erasure', data, replaces: false, changed },
-        ]
-      })
-    await this.#write(tx, actor.id, { entries, made })
-    if (gained.length > 0) await this.resyncPeer(tx, actor, change.peerId)
   }
 
   /** Returns whether a resync was written. */

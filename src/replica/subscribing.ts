@@ -121,9 +121,6 @@ export class Subscribing {
       resyncPending: true,
       isUnknown: false,
       attempts: 0,
-      publishedAt: null,
-      checkAt: null,
-      checkedAt: null,
       createdAt: time,
     }
     await store.writeActor(actor.id, async (tx, locked) => {
@@ -238,10 +235,8 @@ export class Subscribing {
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) return
-    const { now } = this.#deps
-    const isCheck = found[1].checkAt !== null && found[1].checkAt <= now()
-    const decidedAt = now() + decideMs
-    if (!isGone(await this.#syncOne(trust, found[1], { asked: isCheck && !announcesAll(trust), decidedAt }))) return
+    const decidedAt = this.#deps.now() + decideMs
+    if (!isGone(await this.#syncOne(trust, found[1], { asked: false, decidedAt }))) return
     // An unknown subscription may mean that the relationship has ended. The other subscriptions show which.
     const actor = await this.#deps.findActor(key.actorId)
     if (actor !== null) await this.syncPeer(actor, key.peerId)
@@ -294,8 +289,7 @@ export class Subscribing {
       }
       const isUnchanged = poll.sequence === before.sequence && !before.resyncPending
       if (isAdvanced || (isUnchanged && (hasApplied || !asked))) {
-        // A poll compares the numbers only.
-        await fetches.markInSync(subscription, !asked)
+        await fetches.markInSync(subscription)
         return { kind: 'synced', subscriptionId, sequence: applied, whole: false }
       }
       const snapshot = await data.snapshot(trust, subscription, subscriptionId, poll.sequence)
@@ -359,14 +353,6 @@ export class Subscribing {
     await refreshFacts(actor, peerId, 'synchronized')
     return { results, trustEnded: false }
   }
-}
-
-/**
- * Whether the peer announces every change, or leaves a gap in the numbers. Services with the tag `moving` do. The Python library
- * announces some of many changes at the same time.
- */
-function announcesAll({ facts }: Trust): boolean {
-  return (facts.aw_supported ?? '').split(',').some((tag) => tag.trim() === 'moving')
 }
 
 function isGone(result: SyncResult | undefined): boolean {

@@ -7,7 +7,6 @@ import { movingWorld, takeAt } from '../support/moving.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { PythonSubscriber } from '../support/python-subscriptions.ts'
 import { RecordingPeer, type Reply, relateTo } from '../support/recording-peer.ts'
-import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 import { forEachService } from '../support/service.ts'
 import { untilEqual } from '../support/until.ts'
 
@@ -43,9 +42,11 @@ forEachService((start) => {
       },
       /** Each callback: its minute, its type, and its sequence number. */
       callbacks: () =>
-        remote.received
-          .filter(({ method }) => method === 'POST')
-          .map(({ at, body }) => [Math.round((at - begun) / minuteMs), body?.['type'] ?? 'diff', body?.['sequence']]),
+        remote.received.map(({ at, body }) => [
+          Math.round((at - begun) / minuteMs),
+          body?.['type'] ?? 'diff',
+          body?.['sequence'],
+        ]),
       state: async () => {
         const answer = await actor.request('GET', `/subscriptions/${peer.peerId}/${id}?timeline=true`)
         const shown = (await answer.json()) as {
@@ -216,79 +217,6 @@ forEachService((start) => {
       assert.equal((await actor.request('PUT', path, { approved: true })).status, 204)
       await until(() => remote.received.some(({ body }) => body?.['type'] === 'resync'), 100)
       await until(async () => !(await state()).isFailing, 100)
-    })
-  })
-
-  describe('a peer that has not approved the renewed relationship', () => {
-    const withdraw = async ({ service, actor, peer, clock }: Awaited<ReturnType<typeof world>>): Promise<void> => {
-      const { store } = await service.app.running()
-      await store.writeActor(actor.id, async (tx) => {
-        const trust = await findTrust(tx, actor.id, peer.peerId)
-        assert.ok(trust !== null)
-        const facts = {
-          aw_supported: 'subscriptionresync',
-          capabilities_fetched_at: new Date(clock.now()).toISOString(),
-        }
-        await updateTrust(tx, { ...trust, facts, peerApproved: false })
-      })
-    }
-
-    it('gets no further change after it refused one, and one resync when it approves (SUB-22)', async () => {
-      const it_ = await world([403])
-      const { put, remote, state, until, peer, callbacks } = it_
-      await withdraw(it_)
-      await put('sunny')
-      await until(async () => (await state()).outcomes[1] === 'failed', 100)
-      for (const mood of ['rainy', 'windy', 'foggy']) await put(mood)
-      await it_.service.settled()
-      assert.deepEqual(callbacks(), [[0, 'diff', 1]])
-      remote.replies = [204]
-      assert.equal((await peer.request('POST', `/trust/friend/${peer.peerId}`, { approved: true })).status, 204)
-      await until(async () => !(await state()).isFailing, 100)
-      await put('clear')
-      await until(async () => (await state()).outcomes[6] === 'delivered', 100)
-      assert.deepEqual(callbacks(), [
-        [0, 'diff', 1],
-        [0, 'resync', 5],
-        [0, 'diff', 6],
-      ])
-      assert.deepEqual((await state()).outcomes, {
-        1: 'superseded',
-        2: 'superseded',
-        3: 'superseded',
-        4: 'superseded',
-        5: 'delivered',
-        6: 'delivered',
-      })
-    })
-
-    it('gets resyncs that become rarer while it does not approve, and no change (SUB-22)', async () => {
-      const it_ = await world([403])
-      const { put, remote, clock, service, callbacks } = it_
-      await withdraw(it_)
-      for (let hour = 0; hour < 72; hour += 1) {
-        await put(hour)
-        await service.settled()
-        clock.pass(hourMs)
-        await service.settled()
-      }
-      const kinds = Map.groupBy(callbacks(), ([, type]) => type)
-      assert.equal(kinds.get('diff')?.length, 1)
-      assert.ok((kinds.get('resync')?.length ?? 0) <= 16, `${kinds.get('resync')?.length} resyncs`)
-      assert.ok(remote.received.length > 5)
-    })
-
-    it('gets every change while it accepts them, because the message about its approval may be lost (SUB-22)', async () => {
-      const it_ = await world([204])
-      const { put, until, callbacks } = it_
-      await withdraw(it_)
-      for (const mood of ['sunny', 'rainy', 'windy']) await put(mood)
-      await until(() => callbacks().length === 3, 100)
-      assert.deepEqual(callbacks(), [
-        [0, 'diff', 1],
-        [0, 'diff', 2],
-        [0, 'diff', 3],
-      ])
     })
   })
 

@@ -19,14 +19,7 @@ const policy = { gapTimeoutMs: 5000, maxPending: 3 }
 const now = 100_000
 
 function stateOf(sequence: number, pending: readonly number[] = [], rest: Partial<ReceiverState> = {}): ReceiverState {
-  return {
-    sequence,
-    pending,
-    gapDueAt: pending.length === 0 ? null : now + 1000,
-    awaitsResync: false,
-    publishedAt: null,
-    ...rest,
-  }
+  return { sequence, pending, gapDueAt: pending.length === 0 ? null : now + 1000, awaitsResync: false, ...rest }
 }
 
 /** The items of a written list whose first places were `before`. */
@@ -210,21 +203,6 @@ describe('a callback of a peer', () => {
 describe('the body of a callback', () => {
   const parse = (body: unknown) => parseCallback(normalize(JSON.stringify(body)), 64)
 
-  for (const [timestamp, publishedAt] of [
-    ['2031-02-03 04:05:06.000007', Date.UTC(2031, 1, 3, 4, 5, 6, 0)],
-    ['2031-02-03T04:05:06.120007Z', Date.UTC(2031, 1, 3, 4, 5, 6, 120)],
-    ['2031-02-03T04:05:06', Date.UTC(2031, 1, 3, 4, 5, 6)],
-    ['2031-02-03T04:05:06+02:00', Date.UTC(2031, 1, 3, 2, 5, 6)],
-    ['yesterday', null],
-    ['2031-13-03T04:05:06Z', null],
-    [7, null],
-    [null, null],
-  ] as const) {
-    it(`has the time ${JSON.stringify(timestamp)} of its change, in UTC without a zone (SUB-23)`, () => {
-      assert.equal(parse({ sequence: 1, data: {}, timestamp }).publishedAt, publishedAt)
-    })
-  }
-
   it('is read with its sequence number, data and type', () => {
     assert.deepEqual(parse({ sequence: 4, data: { mood: 'sunny' }, granularity: 'high', replaces: true }), {
       type: 'diff',
@@ -233,7 +211,6 @@ describe('the body of a callback', () => {
       replaces: true,
       url: null,
       granularity: 'high',
-      publishedAt: null,
     })
     assert.deepEqual(parse({ sequence: '4', url: 'https://b.example/1', subtarget: null }), {
       type: 'diff',
@@ -242,7 +219,6 @@ describe('the body of a callback', () => {
       replaces: false,
       url: 'https://b.example/1',
       granularity: '',
-      publishedAt: null,
     })
     assert.equal(parse({ type: 'resync', sequence: 4, data: {}, url: 'https://b.example/1' }).data, null)
   })
