@@ -1,4 +1,5 @@
 /** Sessions of owners: begins, lists and ends them. */
+import { writeOwner } from '../actor/write-owner.ts'
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct } from '../observe/context.ts'
@@ -39,10 +40,10 @@ export class Sessions {
     return this.#deps.tokens.sessionsOf(actorId)
   }
 
-  /** Ends a session, immediately in every process. Returns false when it does not exist. */
+  /** Ends a session, immediately in every process, also of an actor that moves or has moved. Returns false when it does not exist. */
   end(actorId: string, chainId: string): Promise<boolean> {
     const { store, tokens, live } = this.#deps
-    return store.writeActor(actorId, async (tx, actor) => {
+    return writeOwner(store, actorId, async (tx, actor) => {
       const hasEnded = await tokens.endChain(tx, actorId, chainId, 'session')
       if (hasEnded) await live.record(tx, actor, 'sessions', [chainId])
       return hasEnded
@@ -52,7 +53,7 @@ export class Sessions {
   /** Ends every session except `kept`. @returns the number of ended sessions. */
   endOthers(actorId: string, kept: string): Promise<number> {
     const { store, tokens, live } = this.#deps
-    return store.writeActor(actorId, async (tx, actor) => {
+    return writeOwner(store, actorId, async (tx, actor) => {
       const ended = await tokens.endOthers(tx, actorId, kept)
       if (ended > 0) await live.record(tx, actor, 'sessions', [kept])
       return ended
@@ -109,7 +110,7 @@ export class Sessions {
   async #signOut({ actorId, chainId }: Chain): Promise<void> {
     const { store, tokens, live, onSignOut } = this.#deps
     try {
-      await store.writeActor(actorId, async (tx, actor) => {
+      await writeOwner(store, actorId, async (tx, actor) => {
         if (!(await tokens.endChain(tx, actorId, chainId))) return
         await onSignOut(tx, actorId)
         await live.record(tx, actor, 'sessions', [chainId])

@@ -170,7 +170,7 @@ forEachService((start) => {
       evil.document = { ...evil.document, from: [`${newUrl}/${alice.id}`] }
       assert.equal(await evil.announce(world.old), 403)
       skewMs = 400 * dayMs
-      assert.equal(await statusAt(world.old, `/${alice.id}/meta`), 404)
+      assert.equal(await statusAt(world.old, `/${alice.id}/meta`), 410)
       assert.equal(await evil.announce(world.old), 403)
       const { store, parts } = await world.old.app.running()
       await store.write((tx) => parts.actors.purge(tx, Date.now() + skewMs))
