@@ -54,7 +54,9 @@ describe('the service', () => {
     for (const route of routes.filter(({ id, method }) => method === 'GET' && !oneTime.has(id))) {
       for (const accept of ['*/*', 'application/json', 'text/html']) {
         const [path] = requestOf(route, actor.id, {})
-        const headers = { ...authorized(), accept, 'accept-encoding': 'identity', 'x-request-id': 'same' }
+        // The cookie of a browser is made at its first visit.
+        const cookie = `__Host-browser=${'x'.repeat(43)}`
+        const headers = { ...authorized(), accept, cookie, 'accept-encoding': 'identity', 'x-request-id': 'same' }
         const get = await service.request(path, { headers })
         const length = Buffer.byteLength(await get.text())
         const heads = await wire.send(requestText('HEAD', path, headers)).answers(count + 1)

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { ServiceError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/store.ts'
 import { relate } from './friends.ts'
-import { addressAt, arrivedAt, type MovingWorld, secretAt } from './moving.ts'
-import type { TestActor, TestService } from './service.ts'
+import { addressAt, arrivedAt, movingWorld, type MovingWorld, newUrl, secretAt, takeAt } from './moving.ts'
+import type { StartOptions, TestActor, TestService } from './service.ts'
 import { until } from './until.ts'
 
 /** A store of a process that is killed at a write: before it, or after its commit and before its answer. */
@@ -129,4 +129,50 @@ export async function assertOneHome(
   assert.ok((await asOwner(here, alice, 'POST', '/properties/log', 2)).ok)
   await until(async () => (await copyOf(bob, alice)).length >= 2)
   assert.deepEqual(await copyOf(bob, alice), [1, 2])
+}
+
+/** Kills the service at each write of a move, and starts it again: the actor is then at one service. */
+export async function killAtEachWrite(
+  start: (options?: StartOptions) => Promise<TestService>,
+  side: 'old' | 'home',
+  isBefore: boolean,
+): Promise<void> {
+  let moves = 0
+  for (let write = 1; ; write += 1) {
+    const store = new DyingStore()
+    // Without pauses, the other service would give up before this one is started again.
+    const world = await movingWorld(start, { all: { random: () => 0.1 }, [side]: { wrapStore: store.wrap } })
+    const all = await related(world)
+    // A message to the peer waits, and the archive takes it along.
+    world.network.fate = ({ url: to }) => (to.includes('/callbacks/permissions/') ? 'unreached' : 'arrives')
+    const rights = { properties: { excluded_patterns: ['secret/*'] } }
+    assert.ok((await all.alice.request('PUT', `/trust/friend/${all.bob.id}/permissions`, rights)).ok)
+    const { url } = world[side]
+    store.onDeath = () => world.network.remove(url)
+    store.dieAt(write, isBefore)
+    const begun = await all.alice.request('POST', '/move', { to: newUrl })
+    const isMoved = async (): Promise<boolean> =>
+      (await statusAt(world.home, `/${all.alice.id}/meta`)) === 200 &&
+      (await takeAt(world.home, all.alice)) &&
+      (await secretAt(world.peers, all.bob.id, all.alice.id)) !== all.secret &&
+      (await (await world.old.app.running()).parts.actors.find(all.alice.id)) === null
+    if (begun.status === 202) await until(async () => store.isDead || (await isMoved().catch(() => false)))
+    if (!store.isDead) break
+    await world[side].close()
+    const again = await start({
+      ...later,
+      baseUrl: url,
+      peerClient: world.network,
+      acceptMoves: true,
+      database: world[side].databaseUrl,
+    })
+    world.network.add(again)
+    const after = { ...world, [side]: again }
+    for (const service of [after.old, after.home]) (await service.app.running()).parts.jobs.wake()
+    const isFrozen = begun.status === 202 || (await statusAt(after.old, `/${all.alice.id}/meta`)) !== 200
+    await assertOneHome(after, all, isFrozen)
+    if (isFrozen) moves += 1
+    await closeAll(after)
+  }
+  assert.ok(moves >= 2, `only ${moves} moves were interrupted`)
 }

@@ -33,12 +33,17 @@ subscribe('troupe:test-file-ended', () => written.resolve())
 for (const file of process.argv.slice(2)) {
   starts.publish(file)
   const before = stateOfProcess()
+  // An earlier file that failed may have left some.
+  const heldBefore = heldResources().length
   written = Promise.withResolvers()
   await describe(file, () => {
     load(file)
   })
   await written.promise
-  const faults = [...(await changesSince(before)), ...errors.splice(0).map((error) => `An error: ${inspect(error)}`)]
+  const faults = [
+    ...(await changesSince(before, heldBefore)),
+    ...errors.splice(0).map((error) => `An error: ${inspect(error)}`),
+  ]
   if (faults.length > 0)
     await it(file, () => {
       throw new Error(`The file left something behind in its process:\n${faults.join('\n')}`)
@@ -65,12 +70,13 @@ function descriptorOf(name: string): unknown {
   return descriptor?.get === undefined ? (descriptor?.value as unknown) : null
 }
 
-async function changesSince(before: ReadonlyMap<string, unknown>): Promise<string[]> {
+async function changesSince(before: ReadonlyMap<string, unknown>, heldBefore: number): Promise<string[]> {
   const began = performance.now()
   // Node.js reports a rejection after the test that left it. Real time: it limits a file that releases nothing.
   do await pause(pauseMs)
-  while (heldResources().length > 0 && performance.now() - began < patienceMs)
-  const held = heldResources().map((kind) => `It keeps the process alive: ${kind}`)
+  while (heldResources().length > heldBefore && performance.now() - began < patienceMs)
+  const found = heldResources()
+  const held = found.length > heldBefore ? found.map((kind) => `It keeps the process alive: ${kind}`) : []
   const after = stateOfProcess()
   const names = [...new Set([...before.keys(), ...after.keys()])]
   const changed = names.filter((name) => !isOfLibrary(name) && !Object.is(before.get(name), after.get(name)))

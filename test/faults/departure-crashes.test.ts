@@ -1,0 +1,14 @@
+/** Moves whose old service is killed. */
+import { describe, it } from 'node:test'
+import { killAtEachWrite } from '../support/interrupted-moves.ts'
+import { forEachService } from '../support/service.ts'
+
+forEachService((start) => {
+  describe('a move whose service is killed', () => {
+    it('at each write of the old service, before its commit, leaves the actor at one service (R-MOVE-06)', () =>
+      killAtEachWrite(start, 'old', true))
+
+    it('at each write of the old service, after its commit, leaves the actor at one service (R-MOVE-06)', () =>
+      killAtEachWrite(start, 'old', false))
+  })
+})

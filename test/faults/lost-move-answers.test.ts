@@ -1,0 +1,38 @@
+/** Moves whose answers are lost. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { assertOneHome, closeAll, related } from '../support/interrupted-moves.ts'
+import { movingWorld, newUrl } from '../support/moving.ts'
+import { forEachService } from '../support/service.ts'
+import type { CallFate } from '../support/service-network.ts'
+
+forEachService((start) => {
+  describe('a move whose answers are lost', () => {
+    for (const fate of ['lost', 'unreached'] as const) {
+      it(`one after the other (${fate}), ends at the new service, or does not begin (R-MOVE-04, R-MOVE-06)`, async () => {
+        let moves = 0
+        for (let place = 1; ; place += 1) {
+          const world = await movingWorld(start, { all: { random: () => 0 } })
+          const all = await related(world)
+          let calls = 0
+          let isLost = false
+          world.network.fate = (): CallFate => {
+            calls += 1
+            if (calls !== place) return 'arrives'
+            isLost = true
+            return fate
+          }
+          const begun = await all.alice.request('POST', '/move', { to: newUrl })
+          const isMoved = begun.status === 202
+          await assertOneHome(world, all, isMoved)
+          if (!isMoved) assert.equal((await all.alice.request('GET', '/move')).status, 200)
+          if (isMoved) moves += 1
+          await closeAll(world)
+          if (!isLost) break
+          assert.ok(place < 60)
+        }
+        assert.ok(moves >= 3)
+      })
+    }
+  })
+})
