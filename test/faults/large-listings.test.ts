@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor } from '../support/service.ts'
+import { OwnersBrowser } from '../support/sessions.ts'
 
 const numbered = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${name}${String(n).padStart(4, '0')}`)
@@ -70,9 +71,26 @@ forEachService((start) => {
       assert.deepEqual(await idsAt('/trust?relationship=friend'), friends)
       assert.deepEqual(await idsAt('/trust/friend'), friends)
       assert.deepEqual(await idsAt('/trust?peerid=peer0300'), ['peer0300'])
+      assert.deepEqual(await idsAt('/trust?relationship=friend&peerid=peer0300'), ['peer0300'])
+      assert.deepEqual(await idsAt('/trust?relationship=partner&peerid=peer0300'), [])
       assert.deepEqual(await idsAt('/trust?type=none'), [])
       const handle = await service.app.actors.get(actor.id)
       assert.equal((await handle?.trust.list())?.length, 520)
+    })
+
+    it('has the first items of each list, as a peer sees them (HTTP-23)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const handle = await service.app.actors.get(actor.id)
+      for (const list of ['short', 'long'])
+        await handle?.list(list).extend(Array.from({ length: list === 'long' ? 400 : 2 }, (_, n) => `${list}-${n}.`))
+      const peer = await relateTo(service, actor)
+      const browser = await OwnersBrowser.open(service, actor)
+      const page = await (await browser.get(`/trust/${peer.peerId}/view`)).text()
+      assert.deepEqual(
+        ['short-0.', 'short-1.', 'long-0.', 'long-4.', 'long-5.'].map((item) => page.includes(item)),
+        [true, true, true, true, false],
+      )
     })
 
     it('has every subscription once, oldest first (HTTP-23)', async () => {
