@@ -20,11 +20,11 @@ export async function judgeTables(world: World): Promise<void> {
 export async function judgeSecrets(world: World, workload: Workload): Promise<void> {
   for (const actor of world.actors) {
     if (actor.isGone) continue
-    for (const { peerid, secret } of await workload.trustsOf(actor)) {
+    for (const { peerid, secret, baseuri } of await workload.trustsOf(actor)) {
       const peer = workload.actorOf(peerid)
-      if (peer === undefined || peer.isGone) continue
+      if (peer === undefined || peer.isGone || world.isStrange(peerid, baseuri)) continue
       const theirs = (await workload.trustsOf(peer)).find((trust) => trust.peerid === actor.id)
-      if (theirs !== undefined && theirs.secret !== secret) {
+      if (theirs !== undefined && !world.isStrange(actor.id, theirs.baseuri) && theirs.secret !== secret) {
         world.violation(`PEER-05: ${actor.id} and ${peerid} have two secrets`)
       }
     }
@@ -45,11 +45,13 @@ export async function judgeReplicas(
   const views = new Views(world, workload)
   for (const actor of world.actors) {
     if (actor.isGone) continue
-    const secrets = new Map((await workload.trustsOf(actor)).map(({ peerid, secret }) => [peerid, secret]))
+    const trusts = await workload.trustsOf(actor)
+    const secrets = new Map(trusts.map(({ peerid, secret }) => [peerid, secret]))
+    const evil = new Set(trusts.filter((one) => world.isStrange(one.peerid, one.baseuri)).map(({ peerid }) => peerid))
     const subscriptions = await views.subscriptionsOf(actor)
     const behind = mayBeBehind ? await peersBehind(workload, views, actor, subscriptions) : new Set<string>()
     for (const subscription of subscriptions) {
-      if (!subscription.callback || behind.has(subscription.peerid)) continue
+      if (!subscription.callback || behind.has(subscription.peerid) || evil.has(subscription.peerid)) continue
       const publisher = workload.actorOf(subscription.peerid)
       const secret = secrets.get(subscription.peerid)
       if (publisher === undefined || secret === undefined) {

@@ -4,6 +4,24 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
+export interface LedgerParts {
+  readonly maxDiffs: number
+  readonly queues: Queues
+  readonly violation: (text: string) => void
+  /** Hashes of the tokens by which evil services announced actors. */
+  readonly forged: ReadonlySet<string>
+  /** Whether an evil service has the address of the peer. */
+  readonly isStrange: (peerId: string, baseuri: string) => boolean
+}
+
+interface Waiting {
+  readonly actor: string
+  readonly peer: string
+  /** The address of the peer. Empty for work that has none. */
+  readonly baseuri: string
+  readonly at: number
+}
+
 interface Queue {
   sequence: number
   readonly texts: Map<number, string>
@@ -23,6 +41,10 @@ export class Ledger {
   readonly #suspensions: StatementSync
   readonly #acknowledged: StatementSync
   readonly #due: readonly (readonly [table: string, StatementSync])[]
+  readonly #forgedActors: StatementSync
+  readonly #trusts: StatementSync
+  readonly #departure: StatementSync
+  readonly #notices: StatementSync
   /** `<actor> <property>` of the targets that were suspended at the last commit; `<actor>` alone for all properties. */
   #suspended = new Set<string>()
   readonly #queues: Queues
@@ -30,15 +52,19 @@ export class Ledger {
   readonly #subscribed: StatementSync
   readonly #residence: StatementSync
   readonly #violation: (text: string) => void
+  readonly #parts: LedgerParts
+  /** By hash: the relationship of the secret. With evil services only. */
+  readonly secrets = new Map<string, string>()
+  /** By actor: the hashes of all secrets that its relationships have had here. */
+  readonly #past = new Map<string, Set<string>>()
   /** Count of assigned sequence numbers. */
   count = 0
 
   readonly #maxDiffs: number
 
-  constructor(
-    path: string,
-    { maxDiffs, queues, violation }: { maxDiffs: number; queues: Queues; violation: (text: string) => void },
-  ) {
+  constructor(path: string, parts: LedgerParts) {
+    const { maxDiffs, queues, violation } = parts
+    this.#parts = parts
     this.#maxDiffs = maxDiffs
     this.#queues = queues
     this.#database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
@@ -53,18 +79,24 @@ export class Ledger {
     )
     this.#diffs = this.#database.prepare(`SELECT sequence, kind, data FROM diff WHERE ${ofQueue}`)
     this.#suspensions = this.#database.prepare("SELECT actor_id, subtarget FROM suspension WHERE target = 'properties'")
+    const address = '(SELECT t.baseuri FROM trust t WHERE t.actor_id = w.actor_id AND t.peer_id = w.peer_id)'
     this.#due = [
-      ['publisher_subscription', 'peer_id', 'due_at', `AND NOT (${waitsForRepair})`],
-      ['notice', 'recipient', 'due_at'],
-      ['subscriber_subscription', 'peer_id', 'gap_due_at'],
-      ['arrival_peer', 'peer_id', 'due_at'],
-      ['job', 'kind', 'due_at'],
-    ].map(([table = '', peer, at, also = '']) => [
+      ['publisher_subscription', 'actor_id', 'peer_id', address, 'due_at', `AND NOT (${waitsForRepair})`],
+      ['notice', 'sender', 'recipient', 'baseuri', 'due_at'],
+      ['subscriber_subscription', 'actor_id', 'peer_id', address, 'gap_due_at'],
+      ['arrival_peer', 'actor_id', 'peer_id', 'baseuri', 'due_at'],
+      ['job', 'actor_id', 'kind', `''`, 'due_at'],
+    ].map(([table = '', actor, peer, baseuri, at, also = '']) => [
       table,
       this.#database.prepare(
-        `SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL ${also} LIMIT 1`,
+        `SELECT ${actor} AS actor, ${peer} AS peer, ${baseuri} AS baseuri, ${at} AS at FROM ${table} w
+         WHERE ${at} IS NOT NULL ${also}`,
       ),
     ])
+    this.#forgedActors = this.#database.prepare("SELECT actor_id, token_hash FROM arrival WHERE state = 'here'")
+    this.#trusts = this.#database.prepare('SELECT actor_id, peer_id, baseuri, secret_hash, next_secret_hash FROM trust')
+    this.#notices = this.#database.prepare('SELECT 1 FROM notice WHERE baseuri = ? AND due_at IS NOT NULL')
+    this.#departure = this.#database.prepare('SELECT secrets FROM departure WHERE actor_id = ?')
     this.#repairs = this.#database.prepare(
       `SELECT actor_id AS actorId, peer_id AS peerId, subscription_id AS subscriptionId, due_at AS at
        FROM publisher_subscription WHERE due_at IS NOT NULL AND ${waitsForRepair}`,
@@ -84,7 +116,67 @@ export class Ledger {
   /** Whether the actor is at this host, also while it is moving away. */
   isHome(actorId: string): boolean {
     const row = this.#residence.get(actorId) as { residence: string } | undefined
-    return row?.residence === 'here' || row?.residence === 'moving'
+    return (row?.residence === 'here' || row?.residence === 'moving') && !this.#forged().has(actorId)
+  }
+
+  /** Whether the actor is at this host, or left it. */
+  wasHome(actorId: string): boolean {
+    return this.isHome(actorId) || this.departureOf(actorId) !== null
+  }
+
+  /** Whether a row of the actor is here, in any state. */
+  hasActor(actorId: string): boolean {
+    return this.#residence.get(actorId) !== undefined
+  }
+
+  /** The sealed secrets of a move from here. Null without one. */
+  departureOf(actorId: string): string | null {
+    return (this.#departure.get(actorId) as { secrets: string } | undefined)?.secrets ?? null
+  }
+
+  /** The actors here that evil services have made, with the ids of others. */
+  #forged(): ReadonlySet<string> {
+    if (this.#parts.forged.size === 0) return new Set()
+    const rows = this.#forgedActors.all() as { actor_id: string; token_hash: string }[]
+    return new Set(rows.filter((row) => this.#parts.forged.has(row.token_hash)).map((row) => row.actor_id))
+  }
+
+  /** The relationships of the actors here, with the addresses of their peers. */
+  trusts(): readonly { readonly actorId: string; readonly peerId: string; readonly baseuri: string }[] {
+    const forged = this.#forged()
+    const rows = this.#trusts.all() as { actor_id: string; peer_id: string; baseuri: string }[]
+    return rows
+      .filter(({ actor_id }) => !forged.has(actor_id))
+      .map(({ actor_id, peer_id, baseuri }) => ({ actorId: actor_id, peerId: peer_id, baseuri }))
+  }
+
+  /** Hashes of all secrets that the relationships of the actor have had here. */
+  secretsOf(actorId: string): readonly string[] {
+    return [...(this.#past.get(actorId) ?? [])]
+  }
+
+  /** Whether an actor here has a peer, or a message for one, at this address. */
+  knows(baseuri: string): boolean {
+    return this.trusts().some((trust) => trust.baseuri === baseuri) || this.#notices.get(baseuri) !== undefined
+  }
+
+  /** Records the secrets between actors of which none is evil. */
+  watchSecrets(): void {
+    const forged = this.#forged()
+    const rows = this.#trusts.all() as {
+      actor_id: string
+      peer_id: string
+      baseuri: string
+      secret_hash: string
+      next_secret_hash: string | null
+    }[]
+    for (const { actor_id, peer_id, baseuri, secret_hash, next_secret_hash } of rows) {
+      if (forged.has(actor_id) || this.#parts.isStrange(peer_id, baseuri)) continue
+      for (const hash of [secret_hash, next_secret_hash ?? secret_hash]) {
+        this.secrets.set(hash, `${actor_id} ${peer_id}`)
+        this.#past.set(actor_id, (this.#past.get(actor_id) ?? new Set()).add(hash))
+      }
+    }
   }
 
   /** Checks the tables after a commit. */
@@ -98,7 +190,9 @@ export class Ledger {
       committed: number
     }[]
     const suspended = this.#suspendedNow()
+    const forged = this.#forged()
     for (const { actor_id, peer_id, subscription_id, subtarget, sequence, committed } of queues) {
+      if (forged.has(actor_id)) continue
       const key = [actor_id, peer_id, subscription_id] as const
       const name = `subscription ${subscription_id} of ${peer_id} to ${actor_id}`
       const known = this.#queues.get(key.join(' ')) ?? { sequence: 0, texts: new Map<number, string>() }
@@ -151,7 +245,7 @@ export class Ledger {
 
   /**
    * Describes an outstanding task, or null when nothing is due. The repair of a copy never ends while its peer lacks the
-   * subscription, so it does not count then.
+   * subscription, so it does not count then. Work for evil services does not count: they answer as they like.
    */
   due(ledgers: readonly Ledger[]): string | null {
     const repairs = this.#repairs.all() as { actorId: string; peerId: string; subscriptionId: string; at: number }[]
@@ -159,8 +253,18 @@ export class Ledger {
       if (ledgers.some((ledger) => ledger.isSubscribed(peerId, actorId, subscriptionId)))
         return `a repair of the copy at ${peerId} is due at ${at}`
     }
-    for (const [table, statement] of this.#due) {
-      const row = statement.get() as { peer: string; at: number } | undefined
+    const forged = this.#forged()
+    const isEvil = ({ actor, peer, baseuri }: Waiting): boolean =>
+      forged.has(actor) || (baseuri !== '' && this.#parts.isStrange(peer, baseuri))
+    const all = new Map(this.#due.map(([table, statement]) => [table, statement.all() as unknown as Waiting[]]))
+    const informed = all.get('arrival_peer') ?? []
+    for (const [table, rows] of all) {
+      const row = rows.find((found) => {
+        // The work of an arrival stays due while an evil peer does not take the new address.
+        const peers =
+          table === 'job' && found.peer === 'arrival' ? informed.filter(({ actor }) => actor === found.actor) : []
+        return !isEvil(found) && (peers.length === 0 || peers.some((peer) => !isEvil(peer)))
+      })
       if (row !== undefined) return `${table} to ${row.peer} is due at ${row.at}`
     }
     return null
@@ -179,8 +283,9 @@ export class Ledger {
       ...found(`SELECT actor_id AS actor, bucket || ' of ' || name || ' without a relationship' AS what FROM attribute a
         WHERE bucket LIKE '\\_peer\\_%' ESCAPE '\\' AND NOT EXISTS (SELECT 1 FROM trust t
           WHERE t.actor_id = a.actor_id AND t.actor_id || ':' || t.peer_id = a.name)`),
-      ...found(`SELECT actor_id AS actor, 'two secrets with ' || peer_id AS what FROM trust
-        WHERE next_secret_hash IS NOT NULL`),
+      ...(this.#trusts.all() as { actor_id: string; peer_id: string; baseuri: string; next_secret_hash: unknown }[])
+        .filter((row) => row.next_secret_hash !== null && !this.#parts.isStrange(row.peer_id, row.baseuri))
+        .map((row) => `I8: ${row.actor_id} has two secrets with ${row.peer_id}`),
       ...found(`SELECT id AS actor, subscription_count || ' subscriptions, counted wrong' AS what FROM actor
         WHERE subscription_count <> (SELECT COUNT(*) FROM publisher_subscription s WHERE s.actor_id = actor.id)`),
       ...found(`SELECT id AS actor, key_subscription_count || ' subscriptions to keys, counted wrong' AS what FROM actor

@@ -1,8 +1,10 @@
 /** `npm run simulate`: runs one seed with its full trace, or many seeds, distributed over one process per core. */
+import './deterministic.ts'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { commandOptions, refuseOptions } from '../../tools/command-options.ts'
+import { evilChoices } from './evil/roles.ts'
 import { Simulator } from './simulation.ts'
 
 const command = {
@@ -12,12 +14,19 @@ const command = {
     seed: { kind: 'integer', least: 0, about: 'Runs one seed and prints its trace.' },
     seeds: { kind: 'integer', least: 1, about: 'Number of runs.' },
     from: { kind: 'integer', least: 0, default: 1, about: 'The first seed, with --seeds.' },
+    evil: {
+      kind: 'choice',
+      choices: evilChoices,
+      about:
+        'Evil services in every run: a stranger, the old homes of actors that moved, or both. Default: by the seed.',
+    },
     processes: { kind: 'integer', least: 1, about: 'Number of parallel processes. Default: the number of cores.' },
   },
 } as const
-const { seed: one, seeds: many = 0, from, processes: most } = commandOptions(command).values
+const { seed: one, seeds: many = 0, from, evil, processes: most } = commandOptions(command).values
 if (one === undefined && many === 0) refuseOptions(command, 'Missing --seed or --seeds: expected one of them.')
 
+const chosen = evilChoices.find((choice) => choice === evil)
 const processes = Math.min(most ?? availableParallelism(), Math.ceil(many / 100))
 if (one === undefined && processes > 1) await shareOut(processes)
 else await run(one !== undefined ? [one] : Array.from({ length: many }, (_, index) => from + index))
@@ -29,9 +38,8 @@ async function run(seeds: readonly number[]): Promise<void> {
   const bad: number[] = []
   const totals = new Map<string, number>()
   for (const seed of seeds) {
-    const { violations, hash, statistics } = await simulator.run(seed, print)
-    const { steps, callbacks, numbers, starts, moved } = statistics
-    for (const [name, count] of Object.entries({ steps, callbacks, numbers, starts, moved })) {
+    const { violations, hash, statistics } = await simulator.run(seed, print, chosen)
+    for (const [name, count] of Object.entries<number>({ ...statistics })) {
       totals.set(name, (totals.get(name) ?? 0) + count)
     }
     if (print !== undefined) console.log(`trace ${hash}`)
@@ -55,7 +63,8 @@ async function shareOut(count: number): Promise<void> {
   const codes = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const seeds = Math.min(share, many - index * share)
-      const args = ['--seeds', String(seeds), '--from', String(from + index * share), '--processes', '1']
+      const choice = evil === undefined ? [] : ['--evil', evil]
+      const args = [...choice, '--seeds', String(seeds), '--from', String(from + index * share), '--processes', '1']
       const [code] = (await once(fork(import.meta.filename, args), 'exit')) as [number | null]
       return code
     }),

@@ -5,11 +5,18 @@ import type { Random } from '../support/random.ts'
 import type { Program, Reply } from './program.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
+/** A service that answers as it likes. */
+export interface Outsider {
+  answer(request: PeerRequest, url: URL): Promise<Reply>
+}
+
 export interface NetworkParts {
   readonly time: VirtualTime
   readonly random: Random
   /** A process that currently serves this origin; undefined when none does. */
   readonly serverOf: (origin: string) => Program | undefined
+  /** The evil service that has this address. */
+  readonly outsiderOf: (url: URL) => Outsider | undefined
   readonly trace: (line: string) => void
   readonly sent: (from: Program, request: PeerRequest) => void
   /** Called when the request arrives, however long ago it was sent. */
@@ -122,6 +129,8 @@ export class Network {
   }
 
   async #serve(url: URL, request: PeerRequest): Promise<Reply | null | 'down'> {
+    const outsider = this.#parts.outsiderOf(url)
+    if (outsider !== undefined) return outsider.answer(request, url)
     const server = this.#parts.serverOf(url.origin)
     if (server === undefined) return 'down'
     this.#parts.arrives(request)

@@ -22,18 +22,15 @@ describe('services in virtual time, with a faulty network and dying processes', 
   /** Each day runs another third of the seeds: `TROUPE_TEST_DAY=2031-01-31 npm test -- simulation` repeats those of that day. */
   const perDay = 27
   const first = 1 + perDay * (dayNumber() % 3)
-  const totals = { callbacks: 0, numbers: 0, starts: 0, moved: 0 }
+  const totals = { callbacks: 0, numbers: 0, starts: 0, moved: 0, attacks: 0, turned: 0 }
 
   for (let from = first; from < first + perDay; from += perTest) {
     const last = from + perTest - 1
-    it(`satisfy the invariants for seeds ${from} to ${last} (SUB-01, SUB-02, SUB-11, SUB-15, R-MOVE-04, R-MOVE-06, I3, I4, I7, I8)`, async () => {
+    it(`satisfy the invariants for seeds ${from} to ${last} (SUB-01, SUB-02, SUB-11, SUB-15, R-MOVE-04, R-MOVE-06, MOV-16, I3, I4, I7, I8)`, async () => {
       for (let seed = from; seed <= last; seed++) {
         const { violations, statistics } = await simulator.run(seed)
         assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed}`)
-        totals.callbacks += statistics.callbacks
-        totals.numbers += statistics.numbers
-        totals.starts += statistics.starts
-        totals.moved += statistics.moved
+        for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += statistics[name]
       }
     })
   }
@@ -43,6 +40,8 @@ describe('services in virtual time, with a faulty network and dying processes', 
     assert.ok(totals.callbacks > 300, `${totals.callbacks} callbacks`)
     assert.ok(totals.starts > 80, `${totals.starts} starts`)
     assert.ok(totals.moved > 3, `${totals.moved} relationships of actors that moved`)
+    assert.ok(totals.attacks > 300, `${totals.attacks} attacks`)
+    assert.ok(totals.turned > 1, `${totals.turned} old homes turned evil`)
   })
 
   it('behave identically with the same seed, to the last line of the trace', async () => {

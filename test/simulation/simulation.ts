@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import type { TroupeOptions } from '../../src/troupe.ts'
 import { type Random, seeded } from '../support/random.ts'
 import { startService } from '../support/service.ts'
+import { type EvilChoice, evilOf, Roles, strangerUrl } from './evil/roles.ts'
 import { judgeReplicas, judgeSecrets, judgeTables } from './judge.ts'
 import { calm, type Weather } from './network.ts'
 import { watchOutside } from './outside.ts'
@@ -34,6 +35,10 @@ export interface Statistics {
   readonly starts: number
   /** Relationships of actors that moved to another service. */
   readonly moved: number
+  /** Attacks of evil services. */
+  readonly attacks: number
+  /** Old homes that turned evil. */
+  readonly turned: number
 }
 
 /** Runs that share a folder and a migrated template database. */
@@ -42,15 +47,17 @@ export class Simulator {
   readonly #folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'troupe-simulation-'))
   #runs = 0
 
-  async run(seed: number, print: (line: string) => void = () => {}): Promise<Outcome> {
+  /** @param evil The evil services. Default: the seed decides. */
+  async run(seed: number, print: (line: string) => void = () => {}, evil: EvilChoice = evilOf(seed)): Promise<Outcome> {
     const template = await this.#template()
     const folder = join(this.#folder, String(this.#runs++))
     mkdirSync(folder)
     const hash = createHash('sha256')
-    const run = new Run(seed, folder, template, (line) => {
+    const trace = (line: string): void => {
       hash.update(line)
       print(line)
-    })
+    }
+    const run = new Run({ seed, folder, template, trace, evil })
     seedProcess({ seed, now: run.now })
     try {
       const { violations, statistics } = await watchOutside(run.violation, () => run.run())
@@ -76,6 +83,15 @@ export class Simulator {
 /** The longest time to come to rest in a calm network, longer than all waits of the service together. Milliseconds. */
 const restMs = 2 * 3_600_000
 
+interface RunParts {
+  readonly seed: number
+  readonly folder: string
+  /** Path of the migrated database. */
+  readonly template: string
+  readonly trace: (line: string) => void
+  readonly evil: EvilChoice
+}
+
 class Run {
   readonly #world: World
   readonly #random: Random
@@ -83,9 +99,10 @@ class Run {
   readonly #seconds: number
   /** The kinds of work in this run, repeated by their weight. */
   readonly #mix: readonly [string, ...string[]]
+  readonly #roles: Roles
   #working = 0
 
-  constructor(seed: number, folder: string, template: string, trace: (line: string) => void) {
+  constructor({ seed, folder, template, trace, evil }: RunParts) {
     this.#random = seeded(seed)
     const hosts = this.#random.pick([
       [1, 1],
@@ -94,12 +111,14 @@ class Run {
       [2, 1],
       [1, 1, 1],
     ] as const)
+    const settings = settingsOf(this.#random)
     this.#world = new World({
       seed,
       folder,
       hosts,
+      isEvil: evil !== 'none',
       createDatabase: (path) => copyFileSync(template, path),
-      settings: settingsOf(this.#random),
+      settings,
       declare: (app, world) => {
         app.callback('subscription', ({ actor, data }) => {
           world.watch.heard(actor.id, data)
@@ -108,9 +127,17 @@ class Run {
       },
       trace,
     })
-    this.#workload = new Workload(this.#world, seeded(seed * 7 + 3))
+    this.#workload = new Workload(this.#world, seeded(seed * 7 + 3), evil === 'none' ? null : strangerUrl)
     this.#seconds = 10 + this.#random.below(30)
-    this.#mix = mixOf(this.#random, Object.keys(this.#workload.steps))
+    this.#roles = new Roles({
+      world: this.#world,
+      workload: this.#workload,
+      random: seeded(seed * 13 + 7),
+      choice: evil,
+      acceptsFriends: settings.autoAcceptTrust === true,
+    })
+    const strange = this.#roles.hasStranger ? Object.keys(this.#workload.strangeSteps) : []
+    this.#mix = [...mixOf(this.#random, Object.keys(this.#workload.steps)), ...strange, ...strange] as [string]
   }
 
   get now(): () => number {
@@ -135,6 +162,7 @@ class Run {
       await this.#rest()
       await world.during(judgeSecrets(world, this.#workload))
       await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: true }))
+      await world.during(this.#betray())
       // A subscriber notices a lost diff with the next change at the latest.
       await world.during(this.#forEach((actor) => this.#workload.touchEverything(actor)))
       await this.#rest()
@@ -143,6 +171,8 @@ class Run {
       await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: false }))
       for (const { actorId, secret } of world.watch.ended) await world.during(this.#workload.knockWith(actorId, secret))
       await world.during(this.#workload.knockAfterMoves())
+      if (this.#roles.isEvil) await world.during(this.#workload.judgeReach())
+      this.#roles.judge()
       await judgeTables(world)
     } catch (error) {
       world.violation(`The run ended with ${error instanceof Error ? error.stack : String(error)}`)
@@ -157,6 +187,8 @@ class Run {
         numbers: world.hosts.reduce((sum, { ledger }) => sum + ledger.count, 0),
         starts: world.hosts.reduce((sum, { starts }) => sum + starts, 0),
         moved: this.#workload.moves,
+        attacks: this.#roles.count,
+        turned: this.#roles.turned,
       },
     }
   }
@@ -174,6 +206,24 @@ class Run {
         for (let times = name === 'approve' ? 2 : 1; times > 0; times--) await this.#workload.do(name, actor)
       }
     }
+    await this.#roles.open()
+    const [first] = actors
+    if (this.#roles.hasOldHomes && first !== undefined) await this.#workload.do('move', first)
+  }
+
+  /** Homes that actors have left turn evil, while their owners continue, and perhaps move again. */
+  async #betray(): Promise<void> {
+    if (!this.#roles.isEvil) return
+    this.#roles.turn()
+    await this.#roles.actOften(6)
+    for (const actor of this.#world.actors) {
+      if (actor.isGone) continue
+      for (const name of ['put', 'list', 'ask'] as const) await this.#workload.do(name, actor)
+      if (this.#random.below(3) === 0) await this.#workload.do('move', actor)
+      await this.#roles.act()
+    }
+    await this.#settle()
+    await this.#roles.actOften(6)
   }
 
   #storm(): void {
@@ -190,6 +240,14 @@ class Run {
       }
       world.time.after(random.below(spreadMs), next)
     }
+    if (this.#roles.isEvil)
+      again(100, 1500, () => {
+        this.#working++
+        void this.#roles
+          .act()
+          .catch((error: unknown) => world.violation(`An attack failed: ${error instanceof Error ? error.stack : ''}`))
+          .finally(() => this.#working--)
+      })
     again(20, this.#random.pick([300, 800]), () => {
       const actor = world.actors[random.below(world.actors.length)]
       if (actor === undefined || actor.isGone) return
@@ -239,12 +297,19 @@ class Run {
   /** Ends the work, resumes every suspended target and approves every request. */
   async #finish(): Promise<void> {
     const { time } = this.#world
+    this.#roles.calm()
     await time.pause(1000)
     while (this.#working > 0) await time.pause(1000)
+    await this.#settle()
+    await this.#forEach((actor) => this.#workload.resumeAll(actor))
+  }
+
+  /** Waits for moves, and lets every owner decide what waits. */
+  async #settle(): Promise<void> {
     await this.#forEach((actor) => this.#workload.waitForMove(actor))
+    if (this.#roles.isEvil) await this.#forEach((actor) => this.#workload.rejectStrangers(actor))
     await this.#workload.askAgain()
     await this.#forEach((actor) => this.#workload.approveAll(actor))
-    await this.#forEach((actor) => this.#workload.resumeAll(actor))
   }
 
   async #forEach(work: (actor: SimActor) => Promise<unknown>): Promise<void> {

@@ -2,7 +2,9 @@
 import type { ActorHandle, ListHandle } from '../../src/app/actor-handle.ts'
 import { ServiceError } from '../../src/errors.ts'
 import type { Service } from '../../src/service.ts'
+import { hashSecret } from '../../src/secret/hash.ts'
 import type { Random } from '../support/random.ts'
+import { canary, type Mark } from './evil/heard.ts'
 import type { Host, SimActor, World } from './world.ts'
 
 interface TrustView {
@@ -11,6 +13,8 @@ interface TrustView {
   readonly secret: string
   readonly approved: boolean
   readonly peer_approved: boolean
+  readonly baseuri: string
+  readonly verified: boolean
 }
 
 export interface SubscriptionView {
@@ -31,6 +35,22 @@ const relationships = ['friend', 'partner', 'associate'] as const
 
 type Step = (actor: SimActor) => Promise<unknown>
 
+/** A relationship of an actor that began a move. */
+export interface LeftBehind {
+  readonly actor: SimActor
+  readonly from: Host
+  readonly peerid: string
+  readonly secret: string
+  /** The sealed secrets of the move. */
+  readonly sealed: string
+}
+
+/** The peers that may read a property. */
+function markOf(property: string): Mark {
+  if (property === 'public') return 'open'
+  return property === 'private' ? 'closed' : 'inner'
+}
+
 export class Workload {
   readonly #world: World
   readonly #random: Random
@@ -44,19 +64,26 @@ export class Workload {
   >()
   readonly counts = new Map<string, number>()
 
-  constructor(world: World, random: Random) {
+  readonly #strangerUrl: string | null
+
+  /** @param strangerUrl Address of the actor at an evil service that owners relate to. Null without evil services. */
+  constructor(world: World, random: Random, strangerUrl: string | null = null) {
     this.#world = world
     this.#random = random
+    this.#strangerUrl = strangerUrl
   }
 
   readonly steps: Readonly<Record<string, Step>> = {
-    put: (actor) => this.#world.asOwner(actor, 'PUT', `/properties/${this.#random.pick(values)}`, this.#value()),
-    putBelow: (actor) => this.#world.asOwner(actor, 'PUT', this.#below(), this.#value()),
+    put: (actor) => this.#world.asOwner(actor, 'PUT', ...this.#newValue()),
+    putBelow: (actor) => {
+      const path = this.#below()
+      return this.#world.asOwner(actor, 'PUT', path, this.#value(path.split('/')[2]))
+    },
     deleteBelow: (actor) => this.#world.asOwner(actor, 'DELETE', this.#below()),
     bulk: (actor) =>
       this.#world.asOwner(actor, this.#random.pick(['POST', 'PUT']), '/properties', {
-        [this.#random.pick(values)]: this.#value(),
-        [this.#random.pick(values)]: this.#value(),
+        ...this.#member(),
+        ...this.#member(),
       }),
     remove: (actor) => this.#world.asOwner(actor, 'DELETE', `/properties/${this.#random.pick(names)}`),
     removeAll: (actor) => this.#world.asOwner(actor, 'DELETE', '/properties'),
@@ -76,7 +103,7 @@ export class Workload {
       this.#world.asOwner(actor, 'POST', '/properties', {
         [this.#random.pick(lists)]: { items: [{ index: this.#random.below(4), t: this.#token() }, { index: 0 }] },
       }),
-    peerWrites: (actor) => this.#asSomePeer(actor, 'PUT', `/properties/${this.#random.pick(values)}`, this.#value()),
+    peerWrites: (actor) => this.#asSomePeer(actor, 'PUT', ...this.#newValue()),
     peerReads: (actor) => this.#asSomePeer(actor, 'GET', '/properties?format=full'),
     ask: (actor) => this.#ask(actor),
     approve: (actor) => this.#approve(actor),
@@ -97,25 +124,53 @@ export class Workload {
     stay: (actor) => this.#world.asOwner(actor, 'DELETE', '/move'),
   }
 
+  /** Steps of owners who meet an evil service. */
+  readonly strangeSteps: Readonly<Record<string, Step>> = {
+    befriend: (actor) =>
+      this.#world.asOwner(actor, 'POST', '/trust', { url: this.#strangerUrl, relationship: 'associate' }),
+    admit: (actor) => this.#admit(actor),
+    reject: (actor) => this.rejectStrangers(actor),
+    listen: (actor) =>
+      this.#world.asOwner(actor, 'POST', '/subscriptions', { peerid: this.#strangerId(), ...this.#wanted() }),
+    part: (actor) => this.#world.asOwner(actor, 'DELETE', `/trust/${this.#strangerId()}`),
+  }
+
   async do(name: string, actor: SimActor): Promise<void> {
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1)
-    await this.steps[name]?.(actor)
+    await (this.steps[name] ?? this.strangeSteps[name])?.(actor)
   }
 
   // Writes
 
-  #token(): string {
-    return `t${this.#tokens++}`
+  /** Number of marked values so far. */
+  get written(): number {
+    return this.#tokens
   }
 
-  #value(): unknown {
+  #token(property = ''): string {
+    const number = this.#tokens++
+    return this.#strangerUrl === null ? `t${number}` : canary(markOf(property), number)
+  }
+
+  #newValue(): [path: string, value: unknown] {
+    const name = this.#random.pick(values)
+    return [`/properties/${name}`, this.#value(name)]
+  }
+
+  #member(): object {
+    const name = this.#random.pick(values)
+    return { [name]: this.#value(name) }
+  }
+
+  #value(property = ''): unknown {
+    const token = (): string => this.#token(property)
     return this.#random.pick<() => unknown>([
-      () => this.#token(),
-      () => ({ theme: this.#token(), ui: { font: this.#token(), size: this.#tokens } }),
-      () => ({ theme: { dark: this.#token() } }),
-      () => [this.#token(), null, { deep: [1, ''] }],
+      () => token(),
+      () => ({ theme: token(), ui: { font: token(), size: this.#tokens } }),
+      () => ({ theme: { dark: token() } }),
+      () => [token(), null, { deep: [1, ''] }],
       () => this.#tokens++,
-      () => ({ t: this.#token(), text: 'x'.repeat(this.#random.below(3) === 0 ? 1500 : 10) }),
+      () => ({ t: token(), text: 'x'.repeat(this.#random.below(3) === 0 ? 1500 : 10) }),
       () => false,
       () => ({}),
       () => ({ theme: '', ui: '' }),
@@ -187,8 +242,52 @@ export class Workload {
   }
 
   async #someTrust(actor: SimActor): Promise<TrustView | undefined> {
-    const trusts = await this.trustsOf(actor)
+    const trusts = (await this.trustsOf(actor)).filter((trust) => this.#isFamiliar(actor, trust))
     return trusts[this.#random.below(trusts.length)]
+  }
+
+  #strangerId(): string {
+    return this.#strangerUrl?.split('/').at(-1) ?? ''
+  }
+
+  /** Whether the owner knows the peer. An owner asks a friend about a request that the service could not verify. */
+  #isFamiliar(actor: SimActor, { peerid, baseuri, verified, secret }: TrustView): boolean {
+    if (this.#strangerUrl === null) return true
+    if (this.#world.isStrange(peerid, baseuri)) return false
+    return verified || this.actorOf(peerid)?.host.ledger.secretOf(peerid, actor.id) === hashSecret(secret)
+  }
+
+  /** Ends the relationships with strangers who pretend to be other actors. */
+  async rejectStrangers(actor: SimActor): Promise<void> {
+    for (const trust of await this.trustsOf(actor)) {
+      if (trust.peerid === this.#strangerId() || this.#isFamiliar(actor, trust)) continue
+      await this.#world.asOwner(actor, 'DELETE', `/trust/${trust.relationship}/${trust.peerid}`)
+    }
+  }
+
+  /** Approves the actor at the evil service as an associate, which reads what is public. */
+  async #admit(actor: SimActor): Promise<void> {
+    const trust = (await this.trustsOf(actor)).find(({ peerid }) => peerid === this.#strangerId())
+    if (trust?.relationship !== 'associate') return
+    await this.#world.asOwner(actor, 'PUT', `/trust/associate/${trust.peerid}`, { approved: true })
+  }
+
+  /** Whether every two actors can have a relationship, whatever evil services did. */
+  async judgeReach(): Promise<void> {
+    const actors = this.#world.actors.filter(({ isGone, mayBeGone }) => !isGone && !mayBeGone)
+    for (const [index, actor] of actors.entries()) {
+      const other = actors[(index + 1) % actors.length]
+      if (other === undefined || other === actor) continue
+      for (const trust of await this.trustsOf(actor)) {
+        if (trust.peerid !== this.#strangerId() && !this.#isFamiliar(actor, trust))
+          this.#world.violation(`EVIL: ${actor.id} has a relationship with ${trust.peerid} at ${trust.baseuri}`)
+      }
+      const known = (await this.trustsOf(other)).find(({ peerid }) => peerid === actor.id)
+      const wish = { url: other.url, relationship: known?.relationship ?? 'friend' }
+      const reply = await this.#world.asOwner(actor, 'POST', '/trust', wish)
+      if (reply?.status !== 201)
+        this.#world.violation(`EVIL: ${actor.url} cannot ask ${other.url}: ${reply?.status} ${reply?.body}`)
+    }
   }
 
   async #ask(actor: SimActor): Promise<void> {
@@ -302,23 +401,26 @@ export class Workload {
   }
 
   /** Secrets of relationships before moves. */
-  readonly #leftBehind: { readonly actor: SimActor; readonly from: Host; readonly secret: string }[] = []
+  readonly leftBehind: LeftBehind[] = []
   moves = 0
 
   async #move(actor: SimActor): Promise<void> {
     const from = actor.host
-    const others = this.#world.hosts.filter((host) => host !== from)
+    const others = this.#world.hosts.filter(
+      (host) => host !== from && !this.#world.outsiders.has(`${host.origin}/${actor.id}`),
+    )
     const trusts = await this.trustsOf(actor)
     const to = others[this.#random.below(others.length)]
     if (to === undefined) return
     const reply = await this.#world.asOwner(actor, 'POST', '/move', { to: to.origin })
     if (reply?.status !== 202) return
-    for (const { secret } of trusts) this.#leftBehind.push({ actor, from, secret })
+    const sealed = from.ledger.departureOf(actor.id) ?? ''
+    for (const { peerid, secret } of trusts) this.leftBehind.push({ actor, from, peerid, secret, sealed })
   }
 
   /** Tries the secrets of the old services at the new ones. */
   async knockAfterMoves(): Promise<void> {
-    for (const { actor, from, secret } of this.#leftBehind) {
+    for (const { actor, from, secret } of this.leftBehind) {
       if (actor.isGone || actor.host === from) continue
       this.moves += 1
       const reply = await this.#world.asPeer(actor, secret, 'GET', '/properties')
@@ -364,7 +466,7 @@ export class Workload {
   /** Approves every relationship, because an unapproved peer receives no callbacks. */
   async approveAll(actor: SimActor): Promise<void> {
     for (const trust of await this.trustsOf(actor)) {
-      if (trust.approved) continue
+      if (trust.approved || !this.#isFamiliar(actor, trust)) continue
       await this.#world.asOwner(actor, 'PUT', `/trust/${trust.relationship}/${trust.peerid}`, { approved: true })
     }
   }
@@ -393,7 +495,7 @@ export class Workload {
           // A value has that name.
         }
       }
-      for (const name of values) await handle.set(name, { theme: this.#token(), last: this.#token() })
+      for (const name of values) await handle.set(name, { theme: this.#token(name), last: this.#token(name) })
     })
   }
 

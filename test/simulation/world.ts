@@ -5,7 +5,7 @@ import type { App, TroupeOptions } from '../../src/troupe.ts'
 import { type Random, seeded } from '../support/random.ts'
 import { basic } from '../support/service.ts'
 import { Ledger, type Queues } from './ledger.ts'
-import { Network } from './network.ts'
+import { Network, type Outsider } from './network.ts'
 import { type AskOptions, Program, type Reply } from './program.ts'
 import type { FileBytes } from '../../src/file/file-bytes.ts'
 import { MemoryBytes } from '../../src/file/memory.ts'
@@ -43,6 +43,8 @@ export interface WorldParts {
   /** Creates an empty, migrated database at this path. */
   readonly createDatabase: (path: string) => void
   readonly hosts: readonly number[]
+  /** Whether a service is or becomes evil. */
+  readonly isEvil: boolean
   readonly settings: Partial<TroupeOptions>
   readonly declare: (app: App, world: World) => void
   readonly trace: (line: string) => void
@@ -55,6 +57,10 @@ export class World {
   readonly hosts: Host[] = []
   readonly actors: SimActor[] = []
   readonly violations: string[] = []
+  /** Evil services, by their origin or by the address of the one actor that they had. */
+  readonly outsiders = new Map<string, Outsider>()
+  /** Hashes of the tokens by which they announced actors. */
+  readonly forged = new Set<string>()
   readonly #parts: WorldParts
   readonly #random: Random
   readonly #buried: Program[] = []
@@ -73,6 +79,8 @@ export class World {
       time: this.time,
       random: seeded(parts.seed * 3 + 2),
       serverOf: (origin) => this.#programOf(this.hosts.find((host) => host.origin === origin)),
+      outsiderOf: ({ origin, pathname }) =>
+        this.outsiders.get(origin) ?? this.outsiders.get(`${origin}/${pathname.split('/')[1]}`),
       trace: this.trace,
       sent: (from, request) => this.watch.sent(from.name, request),
       arrives: (request) => this.watch.arrives(request),
@@ -100,6 +108,8 @@ export class World {
           maxDiffs: this.#parts.settings.maxDiffs ?? 1000,
           queues,
           violation: this.violation,
+          forged: this.forged,
+          isStrange: (peerId, baseuri) => this.isStrange(peerId, baseuri),
         }),
         size,
         programs: [],
@@ -124,7 +134,10 @@ export class World {
       random: this.#random,
       declare: (app) => this.#parts.declare(app, this),
       call: (from, request: PeerRequest) => this.network.call(from, host.origin, request),
-      committed: () => host.ledger.observe(),
+      committed: () => {
+        host.ledger.observe()
+        if (this.#parts.isEvil) host.ledger.watchSecrets()
+      },
       trace: this.trace,
       violation: this.violation,
       died: (dead) => {
@@ -134,6 +147,13 @@ export class World {
       },
     })
     host.programs.push(program)
+  }
+
+  /** Whether the address is not one of the actor’s, or belongs to an evil service now. */
+  isStrange(peerId: string, baseuri: string): boolean {
+    if (this.outsiders.size === 0) return false
+    const home = this.hosts.find(({ origin }) => baseuri === `${origin}/${peerId}`)
+    return home === undefined || this.outsiders.has(baseuri) || !home.ledger.wasHome(peerId)
   }
 
   #ledgerOf(actorId: string): Ledger | undefined {
@@ -198,16 +218,28 @@ export class World {
 
   /** Sends a request to a service. Null when the service sent no response. */
   async ask(host: Host, method: string, path: string, options: AskOptions = {}): Promise<Reply | null> {
+    const reply = await this.#exchange(host, method, path, options)
+    const isMoving = reply?.status === 503 && reply.body.includes('"actor_moving"')
+    if (reply !== null && reply.status >= 500 && reply.status !== 502 && reply.status !== 504 && !isMoving) {
+      this.violation(`${method} ${path} was answered ${reply.status} ${reply.body}`)
+    }
+    return reply
+  }
+
+  /** Sends a request of an evil service. Only 500 is a fault, because the others depend on what it answers itself. */
+  async askAsEvil(host: Host, method: string, path: string, options: AskOptions = {}): Promise<Reply | null> {
+    const reply = await this.#exchange(host, method, path, options)
+    if (reply?.status === 500) this.violation(`EVIL: ${method} ${path} was answered 500 ${reply.body}`)
+    return reply
+  }
+
+  async #exchange(host: Host, method: string, path: string, options: AskOptions): Promise<Reply | null> {
     await this.time.pause(this.#random.below(20))
     const reply = (await this.#programOf(host)?.ask(method, path, options)) ?? null
     await this.time.pause(this.#random.below(20))
     this.trace(
       `> ${method} ${path} ${String(options.body ?? '')}: ${reply === null ? 'no answer' : `${reply.status} ${reply.body}`}`,
     )
-    const isMoving = reply?.status === 503 && reply.body.includes('"actor_moving"')
-    if (reply !== null && reply.status >= 500 && reply.status !== 502 && reply.status !== 504 && !isMoving) {
-      this.violation(`${method} ${path} was answered ${reply.status} ${reply.body}`)
-    }
     return reply
   }
 
