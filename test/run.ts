@@ -8,7 +8,7 @@ import { affectedTests, changedPaths, readerOf } from './support/changed-files.t
 import { chooseCoveringSet, skippedOutside } from './support/covering-set.ts'
 import { dayVariable } from './support/day.ts'
 import { recordExecutions } from './support/execution-records.ts'
-import { inProcesses, longestFirst } from './support/file-order.ts'
+import { longestFirst } from './support/file-order.ts'
 import { joinFiles } from './support/joined-files.ts'
 import { startPostgres } from './support/postgres.ts'
 import {
@@ -22,7 +22,6 @@ import {
 import { makeLoad, repeatRuns } from './support/repeat.ts'
 import { judgeStatements, readStatements } from './support/statement-judge.ts'
 import { recordStatements, type StatementRecord } from './support/statement-records.ts'
-import { sharesProcess } from './support/shared-files.ts'
 import { shardedVariable } from './support/stores.ts'
 import { loadedModules } from './support/test-file.ts'
 import { changedFiles, workingTree } from './support/working-tree.ts'
@@ -106,9 +105,6 @@ const executions = values.cover ? recordExecutions() : null
 /** The records, with the names of the source files. */
 const executed = (): StatementRecord[] => statements.read().map((record) => ({ ...record, file: nameOf(record.file) }))
 
-const processesOf = (own: readonly string[]): string[][] =>
-  inProcesses(own.map(nameOf), durations, sharesProcess).map((group) => group.map((name) => join(root, name)))
-
 const run = (): Promise<RunTotals> =>
   runTestFiles(chosen, {
     // Files that wait leave room for another one. More would exhaust the memory of a small machine with many cores.
@@ -118,8 +114,6 @@ const run = (): Promise<RunTotals> =>
     everyArea: isWhole,
     processorLimit: 80,
     nameOf,
-    // A file has its own process when the run counts what it executes, or how often it fails.
-    ...(values.cover || values.repeat !== undefined ? {} : { processesOf }),
     skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
     finish: async () => {
       // Its processor time counts when it has ended.

@@ -17,7 +17,6 @@ async function run(
   sources: Record<string, string>,
   limitSeconds = 60,
   isAlone?: (file: string) => boolean,
-  processesOf?: (files: readonly string[]) => string[][],
 ): Promise<RunTotals & { printed: string }> {
   const files: string[] = []
   for (const [name, source] of Object.entries(sources)) {
@@ -33,7 +32,6 @@ async function run(
     everyArea: false,
     nameOf: (file) => basename(file),
     ...(isAlone === undefined ? {} : { isAlone }),
-    ...(processesOf === undefined ? {} : { processesOf }),
   })
   return { ...totals, printed: lines.join('\n') }
 }
@@ -131,138 +129,6 @@ describe('a test run', () => {
   })
 })
 
-/** Runs the files in one process, and returns the mark of each file and the counts in its line. */
-async function together(
-  sources: Record<string, string>,
-  limitSeconds = 60,
-): Promise<{ lines: string[]; printed: string; totals: readonly [passed: number, failed: number] }> {
-  const { passed, failed, printed } = await run(sources, limitSeconds, undefined, (files) => [[...files]])
-  const lines = [...printed.matchAll(/^([✔✖] [\w-]+)\.test\.ts {2}(\d+ passed, \d+ failed)/gm)]
-  return { lines: lines.map(([, file, counts]) => `${file}: ${counts}`), printed, totals: [passed, failed] }
-}
-
-describe('test files that share a process', () => {
-  it('run one after the other, with the results of each', async () => {
-    const first = `describe('a group', () => { it('one', () => {}); it('two', () => {}) })`
-    const { lines, totals } = await together({
-      first,
-      second: pass,
-      third: `it('breaks', () => { throw new Error('broken') })`,
-    })
-    assert.deepEqual(lines, [
-      '✔ first: 2 passed, 0 failed',
-      '✔ second: 1 passed, 0 failed',
-      '✖ third: 0 passed, 1 failed',
-    ])
-    assert.deepEqual(totals, [3, 1])
-  })
-
-  it('have hooks of their own', async () => {
-    const hooked = `import { after, afterEach, beforeEach } from 'node:test'
-      let state = 'new'
-      beforeEach(() => { state = 'ready' }); afterEach(() => { state = 'used' }); after(() => { if (state !== 'used') throw new Error(state) })
-      it('is ready', () => { if (state !== 'ready') throw new Error(state) })`
-    const other = `it('has no hooks', (t) => { if (t.fullName !== ${JSON.stringify(join(folder, 'other.test.ts'))} + ' > has no hooks') throw new Error(t.fullName) })`
-    const { lines } = await together({ hooked, other, again: hooked })
-    assert.deepEqual(lines, [
-      '✔ hooked: 1 passed, 0 failed',
-      '✔ other: 1 passed, 0 failed',
-      '✔ again: 1 passed, 0 failed',
-    ])
-  })
-
-  const troubles: [what: string, source: string, reason: RegExp, counts: string | RegExp][] = [
-    [
-      'ends the process',
-      `${pass}; it('leaves', () => process.exit(0))`,
-      /ended \(code 0\) before its tests did/,
-      /^✖ bad: [01] passed, 1 failed$/,
-    ],
-    [
-      'crashes the process',
-      `${pass}; it('dies', () => process.kill(process.pid, 'SIGKILL'))`,
-      /ended \(code null\) before its tests did/,
-      /^✖ bad: [01] passed, 1 failed$/,
-    ],
-    [
-      'ends the process when it is loaded',
-      `${pass}; process.exit(3)`,
-      /ended \(code 3\) before its tests did/,
-      '0 passed, 1 failed',
-    ],
-    [
-      'does not load',
-      `${pass}; throw new Error('not loaded')`,
-      /the file as a whole\n\s+Error: not loaded/,
-      '0 passed, 2 failed',
-    ],
-    ['does not parse', `${pass}; const = 1`, /the file as a whole\n\s+/, '0 passed, 1 failed'],
-    ['holds no test', `describe('nothing', () => {})`, /It holds no test\./, '0 passed, 1 failed'],
-    ['waits at its top level', `await null; ${pass}`, /the file as a whole\n.*await/, '0 passed, 1 failed'],
-    [
-      'has a hook that fails',
-      `before(() => { throw new Error('unprepared') }); ${pass}`,
-      /unprepared/,
-      '0 passed, 2 failed',
-    ],
-    ['skips a test', `${pass}; it.skip('later', () => {})`, /✖ later\n\s+It is skipped/, '1 passed, 1 failed'],
-    [
-      'sets an environment variable',
-      `it('passes', () => { process.env.LEFT = '1' })`,
-      /It changed: environment variable LEFT/,
-      '1 passed, 1 failed',
-    ],
-    [
-      'deletes an environment variable',
-      `it('passes', () => { delete process.env.PATH })`,
-      /It changed: environment variable PATH/,
-      '1 passed, 1 failed',
-    ],
-    ['sets a global', `it('passes', () => { globalThis.left = 1 })`, /It changed: global left/, '1 passed, 1 failed'],
-    [
-      'replaces a global',
-      `it('passes', () => { globalThis.fetch = () => {} })`,
-      /It changed: global fetch/,
-      '1 passed, 1 failed',
-    ],
-    [
-      'changes its folder',
-      `it('passes', () => { process.chdir('/') })`,
-      /It changed: working directory/,
-      '1 passed, 1 failed',
-    ],
-    [
-      'listens to a signal',
-      `it('passes', () => { process.on('SIGTERM', () => {}) })`,
-      /It changed: listeners of SIGTERM/,
-      '1 passed, 1 failed',
-    ],
-    [
-      'leaves a rejection',
-      `it('passes', () => { void Promise.reject(new Error('lost')) })`,
-      /An error: Error: lost/,
-      '1 passed, 1 failed',
-    ],
-    [
-      'leaves an error of a callback',
-      `it('passes', async () => { await null; setImmediate(() => setImmediate(() => { throw new Error('lost') })) })`,
-      /An error: Error: lost/,
-      '1 passed, 1 failed',
-    ],
-  ]
-  for (const [what, source, reason, counts] of troubles) {
-    it(`run although one of them ${what}, which alone fails`, async () => {
-      const { lines, printed } = await together({ first: pass, bad: source, last: pass })
-      const [first, bad = '', last] = lines
-      assert.deepEqual([first, last, lines.length], ['✔ first: 1 passed, 0 failed', '✔ last: 1 passed, 0 failed', 3])
-      // A process that is killed loses what its reporter has not written.
-      if (typeof counts === 'string') assert.equal(bad, `✖ bad: ${counts}`)
-      else assert.match(bad, counts)
-      assert.match(printed, reason)
-    })
-  }
-})
-
 /** These files wait for real time, so that they run side by side. */
 describe('a test run with a limit', { concurrency: true }, () => {
   it('kills a hanging file with its child processes, and names the running test', async () => {
@@ -290,28 +156,6 @@ describe('a test run with a limit', { concurrency: true }, () => {
     const { passed, failed, printed } = await run({ pending: `${pass}; it('waits', () => new Promise(() => {}))` }, 15)
     assert.deepEqual([passed, failed], [1, 1])
     assert.match(printed, /It was killed after 15 s in which no test began or ended: running was "waits"/)
-  })
-
-  it('names what a file of a shared process left open, and runs the others', async () => {
-    const { lines, printed } = await together(
-      { 'open-timer': `it('passes', () => { setInterval(() => {}, 1000) })`, next: pass },
-      40,
-    )
-    assert.match(printed, /It keeps the process alive: Timeout/)
-    assert.deepEqual(lines[0], '✖ open-timer: 1 passed, 1 failed')
-  })
-
-  it('kills a hanging file of a shared process, and runs the others', async () => {
-    const { lines, printed } = await together(
-      { 'first-2': pass, waiting: `it('waits', () => new Promise(() => {}))`, 'last-2': pass },
-      15,
-    )
-    assert.deepEqual(lines, [
-      '✔ first-2: 1 passed, 0 failed',
-      '✖ waiting: 0 passed, 1 failed',
-      '✔ last-2: 1 passed, 0 failed',
-    ])
-    assert.match(printed, /It was killed after 15 s in which no test began or ended: running was .*"waits"/)
   })
 
   it('allows a file to run longer than the limit while its tests end', async () => {

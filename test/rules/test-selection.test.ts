@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { affectedTests } from '../support/changed-files.ts'
 import { chooseCoveringSet, skippedOutside, uncoveredStatements } from '../support/covering-set.ts'
 import { executionsOf } from '../support/execution-records.ts'
-import { inProcesses, longestFirst } from '../support/file-order.ts'
+import { longestFirst } from '../support/file-order.ts'
 import { readExecutions, readRecorded } from '../support/recorded.ts'
 import type { StatementRecord } from '../support/statement-records.ts'
 import { shapeOf } from '../support/statement-shape.ts'
@@ -177,26 +177,6 @@ describe('the files that a test executes', () => {
 describe('the order of the files', () => {
   it('begins with new files, then with the longest', () => {
     assert.deepEqual(longestFirst(['a', 'b', 'new', 'c'], { a: 1, b: 30, c: 2 }), ['new', 'b', 'c', 'a'])
-  })
-})
-
-describe('short test files', () => {
-  it('share processes of at most 16 files and 100 s', () => {
-    const names = Array.from({ length: 18 }, (_, index) => `tiny-${String(index).padStart(2, '0')}`)
-    const tiny = Object.fromEntries(names.map((name) => [name, 1]))
-    assert.deepEqual(
-      inProcesses(names, tiny, () => true),
-      [names.slice(0, 16), names.slice(16)],
-    )
-    const durations = { a: 30, b: 30, c: 30, d: 30, long: 31, own: 5, e: 10 }
-    assert.deepEqual(
-      inProcesses(['own', 'e', 'd', 'c', 'b', 'a', 'long', 'new'], durations, (name) => name !== 'own'),
-      [['new'], ['a', 'b', 'c'], ['d', 'e'], ['long'], ['own']],
-    )
-    assert.deepEqual(
-      inProcesses([], {}, () => true),
-      [],
-    )
   })
 })
 

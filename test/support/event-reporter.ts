@@ -1,6 +1,4 @@
 /** A reporter of node:test that writes one JSON line per test, for the process that runs the files (test-file.ts). */
-import { channel } from 'node:diagnostics_channel'
-import { appendFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { processorSeconds } from './processor-time.ts'
 import type { TestEvent } from 'node:test/reporters'
@@ -10,44 +8,18 @@ export type TestRecord =
   | { readonly kind: 'ended'; readonly name: string }
   | { readonly kind: 'passed'; readonly path: readonly string[]; readonly place: string; readonly ms: number }
   | { readonly kind: 'failed'; readonly path: readonly string[]; readonly place: string; readonly why: string }
-  /** A file ended in a process that several files share. Its name is the first part of the paths of its tests. */
-  | { readonly kind: 'file'; readonly file: string; readonly seconds: number; readonly processorSeconds: number }
   /** A diagnostic about the file, such as an error after a test had ended. */
   | { readonly kind: 'remark'; readonly text: string }
   /** The last record. Without it, the process ended before its tests did. */
   | { readonly kind: 'finished'; readonly processorSeconds: number }
 
-/** Whether several files share this process (shared-process.ts). */
-const isShared = /\bshared-process\.ts$/.test(process.argv[1] ?? '')
-const [destination] = process.execArgv.flatMap((argument) => {
-  const [, path] = /^--test-reporter-destination=(.*)$/s.exec(argument) ?? []
-  return path === undefined ? [] : [path]
-})
-const ends = channel('troupe:test-file-ended')
-
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  let [began, taken] = [0, 0]
   // Results arrive in the order of definition, and each group is announced before its tests.
   const path: string[] = []
   for await (const event of source) {
     const record = recordOf(event, path)
-    if (record !== null) {
-      // The next file may end the process before node:test has written what this generator yields.
-      if (isShared && destination !== undefined) appendFileSync(destination, lineOf(record))
-      else yield lineOf(record)
-    }
-    if (!isShared || (event.type !== 'test:pass' && event.type !== 'test:fail') || event.data.nesting > 0) continue
-    const [now, total] = [performance.now(), processorSeconds()]
-    const file = event.data.name
-    const end = lineOf({ kind: 'file', file, seconds: (now - began) / 1000, processorSeconds: total - taken })
-    if (destination !== undefined) appendFileSync(destination, end)
-    ends.publish(file)
-    ;[began, taken] = [now, total]
+    if (record !== null) yield `${JSON.stringify(record)}\n`
   }
-}
-
-function lineOf(record: TestRecord): string {
-  return `${JSON.stringify(record)}\n`
 }
 
 function recordOf(event: TestEvent, path: string[]): TestRecord | null {

@@ -10,41 +10,33 @@ import type { StatementRecord } from './statement-records.ts'
 import { shapeOf } from './statement-shape.ts'
 
 const folder = process.env['STATEMENT_RECORDS'] ?? ''
-let [, file = ''] = process.argv
-let label = ''
-if (folder !== '') {
-  await followTests()
-  record()
-}
+if (folder !== '') record(await followTests())
 
-/** Keeps the label of the running test: its full name, or only its store. */
-async function followTests(): Promise<void> {
+/** Returns a function that returns the label of the running test: its full name, or only its store. */
+async function followTests(): Promise<() => string> {
   const isTestFile = process.execArgv.some((argument) => argument.startsWith('--test-reporter'))
-  if (!isTestFile) return
-  // A shared process names each file before it runs.
-  subscribe('troupe:test-file', (name) => {
-    file = String(name)
-    label = ''
-  })
+  if (!isTestFile) return () => ''
   const { beforeEach } = await import('node:test')
   const isNamed = basename(folder) === 'named'
+  let label = ''
   beforeEach((context) => {
-    const full = 'fullName' in context ? context.fullName : ''
-    const name = full.startsWith(`${file} > `) ? full.slice(file.length + 3) : full
+    const name = 'fullName' in context ? context.fullName : ''
     label = isNamed ? name : (/\bon (?:SQLite|(?:sharded )?PostgreSQL)\b/.exec(name)?.[0] ?? '')
   })
+  return () => label
 }
 
-function record(): void {
+function record(labelNow: () => string): void {
   const path = join(folder, `${process.pid}-${Date.now()}.jsonl`)
+  const [, file = ''] = process.argv
   const shapes = new Map<string, string>()
   const seen = new Set<string>()
   subscribe('troupe:statement', (message) => {
     const { dialect, sql, caller } = message as ExecutedStatement
     const shape = shapes.get(sql) ?? shapeOf(sql)
     shapes.set(sql, shape)
-    const test = label
-    const key = `${file} ${dialect} ${caller} ${test} ${shape}`
+    const test = labelNow()
+    const key = `${dialect} ${caller} ${test} ${shape}`
     if (seen.has(key)) return
     seen.add(key)
     // A killed process writes nothing at its end.

@@ -1,4 +1,4 @@
-/** Runs test files in separate processes, one or several in each, and returns the result of each of their tests. */
+/** Runs one test file in a separate process and returns the result of each of its tests. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,17 +34,16 @@ export interface FileOptions {
   /** The file is killed after this time without the beginning or end of a test. */
   readonly limitSeconds: number
   readonly signal?: AbortSignal | undefined
-  /** The tests of a file whose full name matches do not run. */
-  readonly skipOf?: ((file: string) => RegExp | undefined) | undefined
+  /** The tests whose full name matches do not run. */
+  readonly skip?: RegExp | undefined
 }
 
 const reporter = join(import.meta.dirname, 'event-reporter.ts')
 const preloads = ['untracked-promises', 'statement-recorder', 'execution-recorder'].map((name) =>
   join(import.meta.dirname, `${name}.ts`),
 )
-const shared = join(import.meta.dirname, 'shared-process.ts')
 /** The modules that the process of a test file loads besides the file. */
-export const loadedModules: readonly string[] = [reporter, ...preloads, shared]
+export const loadedModules: readonly string[] = [reporter, ...preloads]
 const outputKept = 8_000
 
 /**
@@ -53,110 +52,24 @@ const outputKept = 8_000
  * a long file is slow on a busy machine.
  */
 export async function runTestFile(file: string, options: FileOptions): Promise<FileResult> {
-  const skip = options.skipOf?.(file)
-  const run = await runProcess([file], skip === undefined ? [] : [skip], options)
-  const { passed, failed } = outcomesOf(run.records)
-  const trouble = troubleOf(run.records, run.ending, passed.length + failed.length, failed.length)
-  const processorSeconds = run.records.find((record) => record.kind === 'finished')?.processorSeconds ?? 0
-  const { output } = run.ending
-  return {
-    file,
-    passed,
-    failed: [...failed, ...failureOf(file, trouble)],
-    output,
-    seconds: run.seconds,
-    processorSeconds,
-  }
-}
-
-/**
- * Runs test files one after the other in one process. When the process ends early, the file that ran then fails, and the files
- * after it run in another process.
- */
-export async function runTestFilesTogether(files: readonly string[], options: FileOptions): Promise<FileResult[]> {
-  const results: FileResult[] = []
-  while (results.length < files.length) {
-    const waiting = files.slice(results.length)
-    const skips = waiting.flatMap((file) => skipsBelow(file, options.skipOf?.(file)))
-    results.push(...resultsOf(waiting, await runProcess([shared, ...waiting], skips, options)))
-  }
-  return results
-}
-
-/** A pattern of `FileOptions.skipOf` begins with `^`. In a shared process, the name of the file precedes each name. */
-function skipsBelow(file: string, skip: RegExp | undefined): RegExp[] {
-  return skip === undefined ? [] : [new RegExp(`^${RegExp.escape(file)} ${skip.source.replace(/^\^/, '')}`)]
-}
-
-/** Returns the results of the files that ended, and of the file that ran when the process ended. */
-function resultsOf(files: readonly string[], { ending, records, seconds }: EndedProcess): FileResult[] {
-  const ends = new Map(records.flatMap((record) => (record.kind === 'file' ? [[record.file, record] as const] : [])))
-  const begun = files.filter((file) => ends.has(file))
-  const isComplete = begun.length === files.length
-  const reported = isComplete ? files : files.slice(0, begun.length + 1)
-  const anyFailed = records.filter(({ kind }) => kind === 'failed').length
-  return reported.map((file, index) => {
-    const own = records.flatMap((record) => recordBelow(record, file))
-    const { passed, failed } = outcomesOf(own)
-    const tests = passed.length + failed.length
-    const isLast = index === reported.length - 1
-    const early = isComplete ? null : `The process ended (code ${ending.code}) before its tests did.`
-    const ofProcess = isLast ? (troubleOf(records, ending, tests, anyFailed) ?? early) : null
-    const trouble = ofProcess ?? (tests === 0 ? withoutTest : null)
-    const end = ends.get(file)
-    return {
-      file,
-      passed,
-      failed: [...failed, ...failureOf(file, trouble)],
-      output: ending.output,
-      seconds: end?.seconds ?? seconds,
-      processorSeconds: end?.processorSeconds ?? 0,
-    }
-  })
-}
-
-/** Returns the outcome of a test of the file, with its path in the file. */
-function recordBelow(record: TestRecord, file: string): TestRecord[] {
-  if ((record.kind !== 'passed' && record.kind !== 'failed') || record.path[0] !== file) return []
-  const path = record.path.length === 1 ? [wholeFile] : record.path.slice(1)
-  return [{ ...record, path }]
-}
-
-function outcomesOf(records: readonly TestRecord[]): { readonly passed: RanTest[]; readonly failed: FailedTest[] } {
-  return {
-    passed: records
-      .filter((record) => record.kind === 'passed')
-      .map(({ path, place, ms }) => ({ path, place, ms, passed: true })),
-    failed: records
-      .filter((record) => record.kind === 'failed')
-      .map(({ path, place, why }) => ({ path, place, ms: 0, passed: false, why })),
-  }
-}
-
-const wholeFile = 'the file as a whole'
-const withoutTest = 'It holds no test.'
-
-function failureOf(file: string, why: string | null): FailedTest[] {
-  return why === null ? [] : [{ path: [wholeFile], place: file, ms: 0, passed: false, why }]
-}
-
-interface EndedProcess {
-  readonly ending: Ending
-  readonly records: readonly TestRecord[]
-  readonly seconds: number
-}
-
-async function runProcess(
-  program: readonly string[],
-  skips: readonly RegExp[],
-  options: FileOptions,
-): Promise<EndedProcess> {
   const started = performance.now()
   const folder = await mkdtemp(join(tmpdir(), 'troupe-test-'))
   try {
     const recordFile = join(folder, 'records')
-    const ending = await endOf(program, skips, recordFile, options)
-    return { ending, records: await readRecords(recordFile), seconds: (performance.now() - started) / 1000 }
+    const ending = await runProcess(file, recordFile, options)
+    const records = await readRecords(recordFile)
+    const passed = records
+      .filter((record) => record.kind === 'passed')
+      .map(({ path, place, ms }) => ({ path, place, ms, passed: true }))
+    const failed = records
+      .filter((record) => record.kind === 'failed')
+      .map(({ path, place, why }) => ({ path, place, ms: 0, passed: false, why }))
+    const trouble = troubleOf(records, ending, passed.length + failed.length, failed.length)
+    if (trouble !== null)
+      failed.push({ path: ['the file as a whole'], place: file, ms: 0, passed: false, why: trouble })
+    const processorSeconds = records.find((record) => record.kind === 'finished')?.processorSeconds ?? 0
+    const seconds = (performance.now() - started) / 1000
+    return { file, passed, failed, output: ending.output, seconds, processorSeconds }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -179,7 +92,7 @@ function troubleOf(records: readonly TestRecord[], ending: Ending, tests: number
   if (!records.some((record) => record.kind === 'finished')) {
     return `The process ended (code ${ending.code}) before its tests did.`
   }
-  if (tests === 0) return withoutTest
+  if (tests === 0) return 'It holds no test.'
   if (ending.code === 0 || failed > 0) return null
   const remarks = records.filter((record) => record.kind === 'remark').map(({ text }) => `\n${text}`)
   return `All its tests passed, and the process ended with code ${ending.code}.${remarks.join('')}`
@@ -196,21 +109,20 @@ function runningTests(records: readonly TestRecord[]): string {
   return running.map((name) => `"${name}"`).join(', ')
 }
 
-function endOf(
-  program: readonly string[],
-  skips: readonly RegExp[],
+function runProcess(
+  file: string,
   recordFile: string,
-  { limitSeconds, signal: stop }: FileOptions,
+  { limitSeconds, signal: stop, skip }: FileOptions,
 ): Promise<Ending> {
   const flags = [
     ...loadingArguments(),
     ...preloads.map((preload) => `--import=${preload}`),
     `--test-reporter=${reporter}`,
     `--test-reporter-destination=${recordFile}`,
-    ...skips.map((skip) => `--test-skip-pattern=${skip}`),
+    ...(skip === undefined ? [] : [`--test-skip-pattern=${skip}`]),
   ]
   // The child gets its own process group, so that processes started by a test end with it.
-  const child = spawn(process.execPath, [...flags, ...program], {
+  const child = spawn(process.execPath, [...flags, file], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
     // A test that starts this run sets the variable, and results would then go to the parent of that test.

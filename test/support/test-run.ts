@@ -1,7 +1,7 @@
 /** Runs test files in parallel and prints their results. */
 import { coverageLines, coverageOf, unknownRows } from './coverage.ts'
 import { processorSeconds } from './processor-time.ts'
-import { type FileResult, runTestFile, runTestFilesTogether } from './test-file.ts'
+import { type FileResult, runTestFile } from './test-file.ts'
 
 export interface RunOptions {
   readonly concurrency: number
@@ -14,8 +14,6 @@ export interface RunOptions {
   readonly nameOf: (file: string) => string
   /** Whether a file runs after the others, without another one at the same time. */
   readonly isAlone?: (file: string) => boolean
-  /** Returns the files of each process. Default: each file has its own. Files that run alone are not among them. */
-  readonly processesOf?: (files: readonly string[]) => readonly (readonly string[])[]
   /** The tests of a file whose full name matches do not run. */
   readonly skipOf?: (file: string) => RegExp | undefined
   /** The processor seconds that a file may take, with the processes that it starts. Default: no limit. */
@@ -36,27 +34,22 @@ const slowestShown = 10
 
 /** Runs the files, prints the results, and ends with the line `N passed, N failed`. A run without a test fails. */
 export async function runTestFiles(files: readonly string[], options: RunOptions): Promise<RunTotals> {
-  const { print, nameOf } = options
+  const { print, nameOf, limitSeconds, signal } = options
   const results: FileResult[] = []
   const isAlone = options.isAlone ?? (() => false)
-  const processesOf = options.processesOf ?? eachByItself
-  let waiting = [...processesOf(files.filter((file) => !isAlone(file)))]
+  let waiting = files.filter((file) => !isAlone(file))
   const lane = async (): Promise<void> => {
-    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
-      const [first, ...others] = group
-      if (first === undefined) continue
-      const ended = others.length > 0 ? await runTestFilesTogether(group, options) : [await runTestFile(first, options)]
-      for (const result of ended) {
-        results.push(result)
-        const mark = result.failed.length === 0 ? '✔' : '✖'
-        const counts = `${result.passed.length} passed, ${result.failed.length} failed`
-        const times = `${result.seconds.toFixed(1)} s, ${result.processorSeconds.toFixed(1)} s of CPU`
-        print(`${mark} ${nameOf(result.file)}  ${counts} (${times})`)
-      }
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      const result = await runTestFile(file, { limitSeconds, signal, skip: options.skipOf?.(file) })
+      results.push(result)
+      const mark = result.failed.length === 0 ? '✔' : '✖'
+      const counts = `${result.passed.length} passed, ${result.failed.length} failed`
+      const times = `${result.seconds.toFixed(1)} s, ${result.processorSeconds.toFixed(1)} s of CPU`
+      print(`${mark} ${nameOf(file)}  ${counts} (${times})`)
     }
   }
   await Promise.all(Array.from({ length: options.concurrency }, lane))
-  waiting = [...eachByItself(files.filter(isAlone))]
+  waiting = files.filter(isAlone)
   await lane()
 
   for (const result of results) if (result.failed.length > 0) printFailures(result, options)
@@ -80,10 +73,6 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
   print('')
   print(`${passed} passed, ${failed} failed`)
   return { passed, failed, results }
-}
-
-function eachByItself(files: readonly string[]): readonly (readonly string[])[] {
-  return files.map((file) => [file])
 }
 
 function overLimit(results: readonly FileResult[], { processorLimit = Infinity, nameOf }: RunOptions): string[] {
