@@ -213,7 +213,7 @@ function refused(path: string, why: string): ServiceError {
   return new ServiceError('conflict', `Cannot make a backup in ${quoted(path)}: ${why}`)
 }
 
-export async function digestOfFile(path: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
+async function digestOfFile(path: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of createReadStream(path, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {

@@ -240,7 +240,7 @@ async function restoreObject(folder: BackupFolder, bytes: FileBytes, listed: Lis
   await bytes.put(listed.object, createReadStream(path))
 }
 
-export async function digestOfBytes(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+async function digestOfBytes(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of bytes) hash.update(chunk)
   return hash.digest('hex')

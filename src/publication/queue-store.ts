@@ -214,7 +214,7 @@ export interface Repair {
 }
 
 /** The longest time until a queue is looked at that waits for its repair. A longer one would mean a clock that was set back. */
-export const longestLookMs = 3_600_000
+const longestLookMs = 3_600_000
 
 /** Consecutive deliveries from this number on are stored as one row. */
 const leastRun = 4

@@ -106,7 +106,7 @@ export function limitersOf(name: LimitName): readonly LimitKey[] {
 
 const order: readonly Per[] = ['client', 'browser', 'pair', 'source', 'target', 'total']
 
-export function narrowestFirst(keys: readonly LimitKey[]): readonly LimitKey[] {
+function narrowestFirst(keys: readonly LimitKey[]): readonly LimitKey[] {
   return keys.toSorted((a, b) => order.indexOf(perOf(a)) - order.indexOf(perOf(b)))
 }
 
