@@ -63,8 +63,8 @@ function dead(): ServiceError {
   return new ServiceError('store_unavailable', 'The process was killed')
 }
 
-/** The leases of the killed process are over, and no pause is left. */
-export const later = { now: () => Date.now() + 60_000, random: () => 0 }
+/** The leases of the killed process are over. Attempts still have pauses: the process works before the network finds it. */
+export const later = { now: () => Date.now() + 60_000, random: () => 0.1 }
 
 interface Related {
   readonly alice: TestActor
