@@ -63,7 +63,7 @@ export interface RestoreDeps {
    */
   readonly arriving?: ArrivingActor
   /** Stores more of the actor, in the transaction that completes it. */
-  readonly completing?: (tx: Transaction) => Promise<void>
+  readonly completing?: (tx: Transaction, header: ArchiveHeader) => Promise<void>
   /** Imports the content alone, into an actor that is closed. Default: everything, into a new actor. */
   readonly content?: ContentImport
 }
@@ -435,10 +435,11 @@ class Restore {
           `Cannot import the archive: another actor has the creator ${quoted(creator)}`,
         )
       await setCreator(tx, id, creator)
-      await setTrusteeRoot(tx, id, trusteeRoot)
+      // The owner of an arriving actor keeps its trustee by choice.
+      if (this.#deps.arriving === undefined) await setTrusteeRoot(tx, id, trusteeRoot)
       await this.#countFiles(tx)
       if (this.#account !== null) await this.#restoreAccount(tx, this.#account)
-      await this.#deps.completing?.(tx)
+      await this.#deps.completing?.(tx, this.#header)
       await this.#unmark(tx)
     })
   }

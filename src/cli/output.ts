@@ -1,4 +1,5 @@
 /** The output of commands on a terminal. */
+import { jsonEscape, replaceHidden } from '../observe/hidden-characters.ts'
 
 type Stream = Pick<NodeJS.WriteStream, 'write'>
 
@@ -23,28 +24,14 @@ export function printJson(value: object): void {
   process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`)
 }
 
-/** Matches what a terminal acts on, and what changes the order or the look of the text around it. */
-const acting = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-
-/** Escapes characters that a terminal acts on, because others chose the text. */
+/** Escapes hidden characters, because others chose the text: a terminal acts on some, and a reader is misled by others. */
 export function printable(text: string): string {
-  return text.toWellFormed().replace(acting, (character) => {
-    const code = character.codePointAt(0) ?? 0
-    return `\\u{${code.toString(16)}}`
-  })
+  return replaceHidden(text.toWellFormed(), (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
 /** Like `printable`, for JSON: the value stays the same. Line breaks stay, because JSON has them only between its tokens. */
 export function printableJson(json: string): string {
-  return json.replace(acting, (character) =>
-    character === '\n'
-      ? character
-      : Array.from({ length: character.length }, (_, index) => escaped(character.charCodeAt(index))).join(''),
-  )
-}
-
-function escaped(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, '0')}`
+  return replaceHidden(json, (character) => (character === '\n' ? character : jsonEscape(character)))
 }
 
 /** @param ms Unix milliseconds. */

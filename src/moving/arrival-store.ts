@@ -165,14 +165,15 @@ export async function proveArrival(
 export async function completeArrival(
   tx: Transaction,
   { actorId, tokenHash }: Announced,
-  hereAt: number,
+  { hereAt, trusteeRoot }: { readonly hereAt: number; readonly trusteeRoot: string | null },
 ): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE arrival SET state = 'here', object = '', here_at = $3
+    `UPDATE arrival SET state = 'here', object = '', here_at = $3, trustee_root = $4
      WHERE actor_id = $1 AND token_hash = $2 AND state = 'moved'`,
     actorId,
     tokenHash,
     hereAt,
+    trusteeRoot,
   )
   return changed > 0
 }

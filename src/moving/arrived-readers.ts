@@ -1,13 +1,14 @@
 /**
  * Readers of an arrived actor can read or receive what its owner stores later: relationships, webhooks, companions and open
- * invitations. The old service states them and proves none, so the owner keeps them by choice (record 111).
+ * invitations, and its trustee, on whose behalf applications act. The old service states them and proves none, so the owner keeps them by choice (record 111).
  */
 import { createHash } from 'node:crypto'
+import { setTrusteeRoot } from '../actor/actor-store.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { deleteCompanion } from '../trust/companion-store.ts'
 import { deleteInvitation } from '../trust/invitations/invitation-store.ts'
 
-export const readerKinds = ['relationship', 'webhook', 'companion', 'invitation'] as const
+export const readerKinds = ['relationship', 'webhook', 'companion', 'invitation', 'trustee'] as const
 export type ReaderKind = (typeof readerKinds)[number]
 
 export interface ArrivedReader {
@@ -38,6 +39,8 @@ const queries: Readonly<Record<ReaderKind, string>> = {
     FROM companion WHERE actor_id = $1 ORDER BY kind LIMIT $2`,
   invitation: `SELECT invitation_id AS id, nickname AS name, '' AS address, relationship, 0 AS rules
     FROM invitation WHERE actor_id = $1 ORDER BY invitation_id LIMIT $2`,
+  trustee: `SELECT trustee_root AS id, '' AS name, trustee_root AS address, '' AS relationship, 0 AS rules
+    FROM arrival WHERE actor_id = $1 AND state = 'here' AND trustee_root IS NOT NULL LIMIT $2`,
 }
 
 /** More readers of a kind are not shown, so they cannot be kept. */
@@ -72,14 +75,21 @@ export interface ReaderEnds {
   readonly deleteWebhook: (tx: Transaction, actorId: string, id: string) => Promise<boolean>
 }
 
-/** Ends or deletes the readers whose keys are not among `kept`. A reader that changed since the owner saw it has another key. */
+/**
+ * Ends or deletes the readers whose keys are not among `kept`. A reader that changed since the owner saw it has another key.
+ * A kept trustee becomes that of the actor.
+ */
 export async function endOtherReaders(
   tx: Transaction,
   actor: Locked,
   kept: ReadonlySet<string>,
   { endRelationships, deleteWebhook }: ReaderEnds,
 ): Promise<void> {
-  const others = (await findReaders(tx, actor.id)).filter(({ key }) => !kept.has(key))
+  const readers = await findReaders(tx, actor.id)
+  const trustee = readers.find(({ kind, key }) => kind === 'trustee' && kept.has(key))
+  if (trustee !== undefined) await setTrusteeRoot(tx, actor.id, trustee.id)
+  await tx.run('UPDATE arrival SET trustee_root = NULL WHERE actor_id = $1', actor.id)
+  const others = readers.filter(({ key }) => !kept.has(key))
   const idsOf = (kind: ReaderKind): string[] => others.flatMap((other) => (other.kind === kind ? [other.id] : []))
   for (const id of idsOf('webhook')) await deleteWebhook(tx, actor.id, id)
   for (const id of idsOf('companion')) await deleteCompanion(tx, actor.id, id)

@@ -179,7 +179,7 @@ export class Landings {
           ...this.#deps,
           arriving: arrivingActor(keyRing, actorId, store.now),
           hasMissedChanges: false,
-          completing: (tx) => this.#complete(tx, arrival),
+          completing: (tx, { trusteeRoot }) => this.#complete(tx, arrival, trusteeRoot),
         },
         content,
       )
@@ -197,13 +197,13 @@ export class Landings {
     }
   }
 
-  async #complete(tx: Transaction, arrival: Arrival): Promise<void> {
+  async #complete(tx: Transaction, arrival: Arrival, trusteeRoot: string | null): Promise<void> {
     const { now, live, spool } = this.#deps
     const { actorId, movedAt, object } = arrival
     const actor = await lockResident(tx, actorId)
     // Later than the move, also where the clock of the old service is ahead: peers compare the times of moves.
     const hereAt = Math.max(now(), (movedAt ?? 0) + 1)
-    if (actor === null || !(await completeArrival(tx, arrival, hereAt)))
+    if (actor === null || !(await completeArrival(tx, arrival, { hereAt, trusteeRoot })))
       throw new ServiceError('unavailable', 'The arrival has changed while its archive was unpacked')
     await spool.release(tx, actorId, object)
     await setResidence(tx, actorId, 'here')

@@ -1,6 +1,7 @@
 /** The log: one line of JSON for each event, tagged with its request. */
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { contextTag, currentTraceId } from './context.ts'
+import { jsonEscape, replaceHidden } from './hidden-characters.ts'
 
 export type Log = Logger
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
@@ -19,6 +20,8 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
         const traceId = currentTraceId()
         return traceId === undefined ? { context: contextTag() } : { context: contextTag(), trace_id: traceId }
       },
+      // Also in names and in nested values. JSON itself escapes some control characters only.
+      hooks: { streamWrite: (line) => `${replaceHidden(line.trimEnd(), jsonEscape)}\n` },
       serializers: { error: (error: unknown) => describeError(error) },
     },
     destination ?? pino.destination({ fd: 2, sync: true }),
@@ -56,20 +59,13 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? cut(value) : undefined
 }
 
-/** Truncates and escapes the strings of an event: strings from clients must not flood the log or control a terminal. */
+/** Truncates the strings of an event: strings from clients must not flood the log. */
 function plainTexts(event: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(event).map(([name, value]) => [name, typeof value === 'string' ? cut(value) : value]),
   )
 }
 
-/**
- * Characters that JSON does not escape although terminals or editors act on them: further control characters, line
- * separators, and marks that change the writing direction.
- */
-const acting = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
-
 function cut(text: string): string {
-  const short = text.length <= longestText ? text : `${text.slice(0, longestText)}… (${text.length} characters)`
-  return short.replace(acting, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.length <= longestText ? text : `${text.slice(0, longestText)}… (${text.length} characters)`
 }

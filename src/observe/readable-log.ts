@@ -1,5 +1,6 @@
 /** The log for people who develop: the lines of JSON as text, in color on a terminal. Production logs JSON. */
 import { styleText } from 'node:util'
+import { jsonEscape, replaceHidden } from './hidden-characters.ts'
 
 export interface ReadableOutput {
   readonly write: (text: string) => unknown
@@ -57,7 +58,7 @@ function eventIn(line: string): Record<string, unknown> | null {
 function readable(event: Record<string, unknown>, paint: (style: Style, text: string) => string): string {
   const { level, time, msg, context, error, ...fields } = event
   const [name, style] = levels.get(String(level)) ?? [String(level), 'gray']
-  const facts = Object.entries(fields).map(([field, value]) => `${field}=${textOf(value)}`)
+  const facts = Object.entries(fields).map(([field, value]) => `${plain(field)}=${textOf(value)}`)
   if (typeof context === 'string' && context !== noContext) facts.push(context)
   const head = `${paint('gray', clockTime(time))} ${paint(style, name)} ${textOf(msg)}`
   const tail = facts.length === 0 ? '' : ` ${paint('gray', facts.join(' '))}`
@@ -75,12 +76,15 @@ function clockTime(time: unknown): string {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? plain(value) : JSON.stringify(value)
+  return plain(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** Escapes control characters, which JSON escaped before: strings of others must not control the terminal. */
+/** Escapes hidden characters, which JSON escaped before: strings of others must not control the terminal. */
 function plain(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1))
+  return replaceHidden(text, (character) => {
+    const short = JSON.stringify(character).slice(1, -1)
+    return short === character ? jsonEscape(character) : short
+  })
 }
 
 function errorLines(error: unknown): string[] {

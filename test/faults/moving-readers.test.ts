@@ -15,6 +15,7 @@ const provider = sharedProvider()
 const at = '2026-01-01T00:00:00.000Z'
 const evilUrl = 'https://evil.example.com'
 const code = 'i'.repeat(43)
+const trusteeRoot = `${evilUrl}/trustee`
 
 const relationship = (peerId: string): object => ({
   kind: 'relationship',
@@ -126,12 +127,14 @@ forEachService((start) => {
   /** An actor that a stranger has prepared, and that waits for its victim. */
   async function bait(
     options: Parameters<typeof movingWorld>[1] = {},
+    records: readonly object[] = planted,
+    head: object = { trustee_root: trusteeRoot },
   ): Promise<{ world: MovingWorld; evil: EvilHome; id: string; link: string }> {
     const world = await movingWorld(start, options)
     const id = 'b'.repeat(32)
     const evil = await EvilHome.start(world.network, id)
     assert.equal(await evil.announce(world.home), 201)
-    assert.equal(await evil.send(world.home, planted), 200)
+    assert.equal(await evil.send(world.home, records, head), 200)
     await evil.leave(world.home)
     assert.equal(await evil.activate(world.home), 200)
     return { world, evil, id, link: `/moves/${id}/claim?code=${evil.code}` }
@@ -167,6 +170,7 @@ forEachService((start) => {
       companion: 'SELECT kind AS id FROM companion WHERE actor_id = $1',
       invitation: 'SELECT invitation_id AS id FROM invitation WHERE actor_id = $1 ORDER BY 1',
       notice: `SELECT kind AS id FROM notice WHERE sender = $1 AND kind <> 'trust_deleted'`,
+      trustee: 'SELECT trustee_root AS id FROM actor WHERE id = $1 AND trustee_root IS NOT NULL',
     }
     const rows: Record<string, string[]> = {}
     for (const [kind, sql] of Object.entries(queries))
@@ -184,11 +188,13 @@ forEachService((start) => {
     companion: [],
     invitation: [],
     notice: [],
+    trustee: [],
   }
 
   describe('an actor that a stranger has prepared', () => {
     it('keeps nothing that can read it when its owner takes it without a choice (MOV-12)', async () => {
       const { world, evil, id } = await bait()
+      assert.equal(await (await world.home.request(`/${id}/meta/trustee_root`)).text(), '')
       const answer = await taking(world.home, id, { code: evil.code })
       assert.equal(answer.status, 200, await answer.clone().text())
       const { creator, passphrase } = (await answer.json()) as { creator: string; passphrase: string }
@@ -237,6 +243,7 @@ forEachService((start) => {
           ['companion', 'calendar', 'calendar', `${evilUrl}/companion-calendar`, '', false],
           ['invitation', 'i1', '', '', 'friend', false],
           ['invitation', 'i2', '', '', 'friend', false],
+          ['trustee', trusteeRoot, '', trusteeRoot, '', false],
         ],
       )
       for (const wrong of ['x', '', 'x'.repeat(43)]) {
@@ -267,6 +274,7 @@ forEachService((start) => {
           queue: idsOf('webhook'),
           companion: idsOf('companion'),
           invitation: idsOf('invitation'),
+          trustee: idsOf('trustee'),
         })
         const hasEvil1 = idsOf('relationship').includes('evil1')
         assert.deepEqual([rights, subscription], hasEvil1 ? [['evil1'], ['s1']] : [[], []])
@@ -319,7 +327,7 @@ forEachService((start) => {
       const page = await (await browser.get(link)).text()
       assert.doesNotMatch(page, /<input[^>]* checked/)
       const shown = ticks(page)
-      assert.equal(shown.length, 7)
+      assert.equal(shown.length, 8)
       const path = `/moves/${id}/claim`
       const form = {
         code: 'evil-code',
@@ -351,6 +359,28 @@ forEachService((start) => {
       assert.equal((await browser.get(url.href)).headers.get('location'), `${newUrl}/${id}/www/move`)
       const { relationship: relationships, webhook: webhooks, invitation: invitations } = await left(world.home, id)
       assert.deepEqual([relationships, webhooks, invitations], [['evil2'], [], []])
+    })
+
+    it('shows hidden characters of its archive with their codes, before and after it is taken (WEB-23)', async () => {
+      const hidden = '\u202e\u2066\u200b\u3164\u2800\u00ad\u{e0041}'
+      const codes = '[U+202E][U+2066][U+200B][U+3164][U+2800][U+00AD][U+E0041]'
+      const { world, id, link } = await bait(
+        {},
+        [
+          { ...relationship('evil1'), description: `Your${hidden}bank` },
+          { ...webhook('w1'), description: `Your${hidden}hook` },
+          companion(`Your${hidden}kind`),
+          { ...invitation('i1'), nickname: `Your${hidden}guest` },
+        ],
+        { creator: `Your${hidden}name` },
+      )
+      const browser = new TestBrowser(world.home)
+      const before = await (await browser.get(link)).text()
+      const taken = await (await browser.post(`/moves/${id}/claim`, { code: 'evil-code', way: '' })).text()
+      const shown = [before, taken].join('\n').replaceAll(/ value="[^"]*"/g, '')
+      assert.doesNotMatch(shown, /[\u202e\u2066\u200b\u3164\u2800\u00ad]|\u{e0041}/u)
+      const texts = [...shown.replaceAll(codes, '\0').matchAll(/Your\0(\w+)/g)].map(([, text = '']) => text)
+      assert.deepEqual(texts.toSorted(), ['bank', 'guest', 'hook', 'kind', 'kind', 'name'])
     })
 
     it('keeps nothing when its owner follows a link to the sign-in past the page (MOV-12)', async () => {

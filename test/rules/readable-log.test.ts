@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createLog } from '../../src/observe/log.ts'
 import { readableLog } from '../../src/observe/readable-log.ts'
+import { seeded } from '../support/random.ts'
 
 /** The lines of the events that `work` logs. Times and paths, which differ in each run, are replaced. */
 function logged(work: (log: ReturnType<typeof createLog>) => void, isColored = false): string {
@@ -66,6 +67,25 @@ describe('the readable log', () => {
         at …
 `,
     )
+  })
+
+  it('has no character that acts on a terminal or misleads a reader, whatever others sent (WEB-23)', () => {
+    const hidden = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+    const random = seeded(24)
+    for (let run = 0; run < 300; run++) {
+      const text = Array.from({ length: 8 }, () => {
+        const kind = random.below(3)
+        if (kind === 0)
+          return random.pick(['\u202e', '\u200b', '\u2028', '\u00ad', '\u3164', '\u2800', '\u{e0041}', '\ud800'])
+        return String.fromCodePoint(random.below(kind === 1 ? 0xa1 : 0x11_0000))
+      }).join('')
+      const event = { text, [text]: 1, nested: { [text]: [text] }, error: new Error(text, { cause: text }) }
+      let json = ''
+      createLog('info', { write: (line) => (json += line) }).info(event, text)
+      assert.doesNotMatch(json.slice(0, -1), hidden)
+      assert.equal((JSON.parse(json) as { text: string }).text.toWellFormed(), text.toWellFormed())
+      assert.doesNotMatch(logged((log) => log.info(event, text)).replaceAll('\n', ''), hidden)
+    }
   })
 
   it('passes on what is not a line of the log', () => {

@@ -7,8 +7,8 @@ import { App } from '../../src/troupe.ts'
 import { Workplace } from '../support/program.ts'
 import { seeded } from '../support/random.ts'
 
-/** Control and format characters, and separators that end a line. */
-const acting = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+/** Characters that control a terminal, end a line, change the text around them, or look like nothing. */
+const acting = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 const attacks = [
   '\u001b[2J\u001b[H',
@@ -24,6 +24,8 @@ const attacks = [
   '\u200b',
   '\u2028x\u2029',
   '\u{e0041}',
+  '\u3164\u2800\u034f\ufe0f',
+  '\ue000\u{10ffff}',
   '\u0000',
   '\u007f',
   '\ud800',
@@ -54,7 +56,7 @@ describe('a command', () => {
       assert.deepEqual(JSON.parse(json), { value: attack, [attack]: [attack] })
     })
 
-  it('prints generated text in one line, and generated JSON with the same value (ACL-20)', () => {
+  it('prints generated text in one line, and generated JSON with the same value (ACL-20, WEB-23)', () => {
     const random = seeded(23)
     for (let run = 0; run < 5000; run++) {
       const text = Array.from({ length: random.below(12) }, () => {

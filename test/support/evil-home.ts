@@ -92,10 +92,10 @@ export class EvilHome {
     return answer.status
   }
 
-  /** Sends an archive with these records. Resolves with the status. */
-  async send(to: TestService, records: readonly object[] = [], creator = 'mallory'): Promise<number> {
-    const head = { kind: 'archive', version: 1, actor: this.#id, creator, created_at: '2026-01-01T00:00:00Z' }
-    const lines = [head, ...records, { kind: 'end', records: records.length + 1 }]
+  /** Sends an archive with these records, and members of its header. Resolves with the status. */
+  async send(to: TestService, records: readonly object[] = [], head: object = {}): Promise<number> {
+    const honest = { version: 1, actor: this.#id, creator: 'mallory', created_at: '2026-01-01T00:00:00Z' }
+    const lines = [{ kind: 'archive', ...honest, ...head }, ...records, { kind: 'end', records: records.length + 1 }]
     const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
     return (await this.call(to, 'PUT', '', body)).status
   }

@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import { page, type PageContext } from '../shared/layout.ts'
 import type { CreatedValues, Html } from '../shared/values.ts'
+import { visible } from '../shared/visible.ts'
 
 export function createdPage(values: CreatedValues, { messages }: PageContext): Html {
   const { created: words } = messages
@@ -13,7 +14,7 @@ export function createdPage(values: CreatedValues, { messages }: PageContext): H
 <p class="lead">${words.keep}</p>
 <dl class="facts">
 <dt>${words.address}</dt><dd><code>${values.url}</code></dd>
-<dt>${words.owner}</dt><dd><code>${values.creator}</code></dd>
+<dt>${words.owner}</dt><dd><code>${visible(values.creator)}</code></dd>
 <dt>${words.passphrase}</dt><dd><code>${values.passphrase}</code></dd>
 </dl>
 </section>

@@ -939,6 +939,7 @@ const arrival = ({ one }: EnglishNoun) => ({
     webhook: 'Webhooks',
     companion: 'Accounts at other services',
     invitation: 'Open invitations',
+    trustee: 'Account to which this one belongs',
   } satisfies Record<ReaderKind, string>,
   noName: 'No name',
   ownRights: 'with changed access',

@@ -939,6 +939,7 @@ const arrival = (noun: Declined): Messages['arrival'] => ({
     webhook: 'Webhooks',
     companion: 'Konten bei anderen Diensten',
     invitation: 'Offene Einladungen',
+    trustee: 'Konto, zu dem dieses gehört',
   },
   noName: 'Ohne Namen',
   ownRights: 'mit geändertem Zugriff',

@@ -45,7 +45,7 @@ export interface MoveValues extends ActorPageValues {
 
 /** A connection, webhook, companion or invitation that came along. It can read the account when the owner keeps it. */
 export interface ArrivedReaderRow {
-  readonly kind: 'relationship' | 'webhook' | 'companion' | 'invitation'
+  readonly kind: 'relationship' | 'webhook' | 'companion' | 'invitation' | 'trustee'
   /** Form field that keeps it. Without the field, it is ended. */
   readonly field: string
   /** The name that the old service states; empty for none. */

@@ -11,6 +11,7 @@ import { isTimeZone, preferenceCookies, themeNamed } from '../languages/preferen
 import { pageRefusal } from '../shared/error-text.ts'
 import { goOn } from '../shared/page.ts'
 import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { visible } from '../shared/visible.ts'
 import { nameProperty } from './display-name.ts'
 import { type SettingsPageDeps, showSettings } from './settings-page.ts'
 
@@ -75,11 +76,12 @@ async function changeAppearance(deps: SettingsPageDeps, exchange: PageExchange, 
 /** Deletes the actor. Deletion is irreversible, so the owner types the creator name as confirmation. */
 async function deleteActor(deps: SettingsPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
   const { actor, request } = exchange
-  if ((sent.get('confirmation') ?? '').trim().toLowerCase() !== actor.creator.toLowerCase())
+  const shown = visible(actor.creator)
+  if (visible((sent.get('confirmation') ?? '').trim()).toLowerCase() !== shown.toLowerCase())
     throw pageRefusal(
       'bad_request',
-      `Cannot delete the actor: what was typed is not “${actor.creator}”`,
-      ({ settings }) => settings.wrongConfirmation(actor.creator),
+      `Cannot delete the actor: what was typed is not “${shown}”`,
+      ({ settings }) => settings.wrongConfirmation(shown),
       { field: 'confirmation' },
     )
   deps.freshSignIn.require(exchange.caller)

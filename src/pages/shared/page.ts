@@ -4,6 +4,7 @@ import { type CountDeps, countsOf } from './counts.ts'
 import { errorText } from './error-text.ts'
 import { inLanguage, type SiteDeps, siteValues } from './site.ts'
 import type { ActorPageValues, Html } from './values.ts'
+import { visible } from './visible.ts'
 import { type HttpResponse, html, redirect } from '../../http/edge/response.ts'
 import {
   type FlashMessage,
@@ -41,7 +42,7 @@ export async function pageValues(
     ...siteValues(deps, language),
     ...(await countsOf(deps, actor.id)),
     id: actor.id,
-    creator: actor.creator,
+    creator: visible(actor.creator),
     url: `${urlOf(deps, actor.id)}/www${path}`,
     fresh_href: deps.freshSignIn.addressFor(caller, actor.id, `${root}/www${path}`),
     actor_root: root,

@@ -4,11 +4,12 @@
  * U+202E reverses the following sentence, and two names that differ in U+200B look identical.
  */
 
+import { hiddenCharacter } from '../../observe/hidden-characters.ts'
+
 /** Most strings: printable ASCII, line breaks and tabs. */
 const plain = /^[\t\n\r\x20-\x7e]*$/
 
-/** Control, format, private and unassigned characters, line separators, and letters and symbols without a glyph. */
-const hidden = '[[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u{2800}]--[\\t\\n\\r]]'
+const hidden = `[${hiddenCharacter}--[\\t\\n\\r]]`
 
 /** Letters and vowel signs of scripts in which a joiner between two of them changes what both look like. */
 const joined =

@@ -5,6 +5,7 @@ import { formField } from '../shared/form-field.ts'
 import { page, type PageContext } from '../shared/layout.ts'
 import type { ClaimValues } from './values.ts'
 import type { Html } from '../shared/values.ts'
+import { visible } from '../shared/visible.ts'
 
 export function claimPage(values: ClaimValues, { messages }: PageContext): Html {
   const { frame, signIn: words } = messages
@@ -14,7 +15,7 @@ export function claimPage(values: ClaimValues, { messages }: PageContext): Html 
     html`
 <section class="card">
 <h1>${words.claim}</h1>
-<p class="lead">${words.claimText(values.email)}</p>
+<p class="lead">${words.claimText(visible(values.email))}</p>
 ${isWrong && !values.can_join ? html`<p class="error" role="alert">${values.error}</p>` : ''}
 ${values.can_join ? join(values, words) : ''}
 <form${values.can_join ? html` class="other"` : ''} method="post" action="${values.action}">

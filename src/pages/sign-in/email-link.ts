@@ -6,6 +6,7 @@ import { hiddenFields } from '../shared/forms.ts'
 import { page, type PageContext } from '../shared/layout.ts'
 import type { EmailLinkValues } from './values.ts'
 import type { Html } from '../shared/values.ts'
+import { visible } from '../shared/visible.ts'
 
 type Words = Messages['emailLink']
 
@@ -39,7 +40,7 @@ ${formField({
 }
 
 function waiting(values: EmailLinkValues, sentTo: string, words: Words): Html {
-  return html`<p class="lead" role="status">${words.sentText(sentTo)}</p>
+  return html`<p class="lead" role="status">${words.sentText(visible(sentTo))}</p>
 <form method="post" action="${values.action}">${hiddenFields({ ...fieldsOf(values, 'enter'), sent_to: sentTo })}
 ${formField({
   id: 'code',

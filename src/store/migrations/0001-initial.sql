@@ -111,6 +111,8 @@ CREATE TABLE arrival (
   proved_at BIGINT,
   -- When the actor was complete here. Null before.
   here_at BIGINT,
+  -- The trustee that the archive states, until the owner takes the actor. Null: none.
+  trustee_root TEXT,
   PRIMARY KEY (actor_id, origin_url)
 ) STRICT, WITHOUT ROWID;
 

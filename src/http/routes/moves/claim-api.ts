@@ -35,8 +35,14 @@ const readersSchema = {
           kind: { enum: readerKinds },
           id: { type: 'string' },
           name: { type: 'string', description: 'As the old service states it; empty for none' },
-          address: { type: 'string', description: 'Where it receives data. Empty for an invitation' },
-          relationship: { type: 'string', description: 'The trust type; empty for a webhook or a companion' },
+          address: {
+            type: 'string',
+            description: 'Where it receives data, or the address of the trustee. Empty for an invitation',
+          },
+          relationship: {
+            type: 'string',
+            description: 'The trust type; empty for a webhook, a companion or the trustee',
+          },
           has_own_rights: { type: 'boolean', description: 'Whether it has rights besides those of its trust type' },
         },
       },
@@ -71,7 +77,8 @@ export function moveClaimApiRoutes({ arrivalClaims, actors, providers }: MoveCla
       path: '/moves/:actor/claim/readers',
       access: 'service',
       limit: ['sign_in/source', 'sign_in/total'],
-      summary: 'What came along with an actor that can read it: relationships, webhooks, companions and invitations',
+      summary:
+        'What came along with an actor that can read it: relationships, webhooks, companions, invitations and its trustee',
       query: { code },
       responses: { 200: { text: 'The readers', schema: readersSchema }, ...errorResponses(400, 403, 409, 429) },
       handler: async ({ params, query }) => {

@@ -186,7 +186,7 @@ async function show(
     by_passphrase: opensPagesByPassphrase(deps),
     action: `${basePath}/moves/${actorId}/claim`,
     code,
-    creator: passphrase === '' ? '' : ((await actors.find(actorId))?.creator ?? ''),
+    creator: passphrase === '' ? '' : visible((await actors.find(actorId))?.creator ?? ''),
     passphrase,
     account_href: account,
   }

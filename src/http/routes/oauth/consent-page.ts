@@ -62,7 +62,7 @@ export async function showConsentPage(
       rights: rightsInWords(deps.relationships.effective(name, null), messages).filter(({ is_granted }) => is_granted),
     })),
     default_trust_type: defaultTypeOf(deps, client),
-    signed_in_as: owner?.creator ?? null,
+    signed_in_as: owner === null ? null : visible(owner.creator),
     oauth_providers: providers.map(({ name, displayName }) => ({ name, display_name: displayName })),
     error: owner === null && providers.length === 0 ? messages.consent.noProvider : null,
   })

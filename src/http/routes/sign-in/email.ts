@@ -2,6 +2,7 @@
 import { parseAddress } from '../../../actor/address.ts'
 import { errorText, explained } from '../../../pages/shared/error-text.ts'
 import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
+import { visible } from '../../../pages/shared/visible.ts'
 import { ServiceError } from '../../../errors.ts'
 import { hintField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
@@ -343,7 +344,7 @@ async function verificationPage(
     status: token === null ? 'verified' : 'confirm',
     message: token === null ? signIn.verifiedText : signIn.verifyText,
     actor_id: actor.id,
-    email: address,
+    email: visible(address),
     action: `${deps.basePath}/oauth/email`,
     token: token ?? '',
     redirect_url: homePathOf(deps, actor.id),

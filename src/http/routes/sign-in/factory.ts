@@ -168,11 +168,11 @@ async function signInPage(
     notice:
       person === null || isOwn
         ? ((notice && notices[notice]) ?? (await reasonToSignIn(deps, language, actorId, isFresh)))
-        : front.otherOwner(person.creator),
+        : front.otherOwner(visible(person.creator)),
     visitor:
       person === null || isFresh
         ? null
-        : { name: person.creator, href: isOwn && target !== null ? target : homeOf(deps, person.id) },
+        : { name: visible(person.creator), href: isOwn && target !== null ? target : homeOf(deps, person.id) },
   })
   return notice === null ? answer : { ...answer, cookies: [noticeShown] }
 }

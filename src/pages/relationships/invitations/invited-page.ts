@@ -19,6 +19,7 @@ import { reachInWords, rightsInWords } from '../../shared/rights.ts'
 import { inLanguage, type SiteDeps, siteValues } from '../../shared/site.ts'
 import { trustTypeName } from '../../shared/trust-rows.ts'
 import type { View } from '../../shared/values.ts'
+import { visible } from '../../shared/visible.ts'
 import type { InvitedValues } from './values.ts'
 
 export interface InviterDeps {
@@ -85,7 +86,7 @@ async function invitedPageOf(
     ),
     reach: reachInWords(relationship, false, messages),
     link,
-    signed_in_as: person?.creator ?? null,
+    signed_in_as: person === null ? null : visible(person.creator),
     is_own: person?.id === actor.id,
     continue_href:
       person === null ? signIn : `${basePath}/${person.id}/www/trust/new?invitation=${encodeURIComponent(link)}`,
