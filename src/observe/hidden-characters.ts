@@ -1,14 +1,13 @@
 /** Characters of external strings that act on a terminal or an editor, change their neighbors, or look like nothing. */
 
-/**
- * Matches one such character: a control, format, private or unassigned one, a line separator, or a letter or symbol without
- * a glyph. The syntax is that of both the `u` and the `v` flag.
- */
-export const hiddenCharacter = '[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u{2800}]'
-
 /** Most strings: printable ASCII. */
 const plain = /^[\x20-\x7e]*$/
-const hidden = new RegExp(hiddenCharacter, 'gu')
+
+/** Control, format, private and unassigned characters, line separators, and letters and symbols without a glyph. */
+const hidden = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
+
+/** The pattern of one such character, with the syntax of both the `u` and the `v` flag. */
+export const hiddenCharacter = hidden.source
 
 /** Replaces each hidden character. */
 export function replaceHidden(text: string, replacement: (character: string) => string): string {
