@@ -260,6 +260,17 @@ function toDiff(row: Row<StoredDiff>): StoredDiff {
   return { ...row, replaces: row.replaces !== 0 }
 }
 
+/**
+ * Condition: the diff is number 1, the peer may have applied its callback, and later numbers exist. The Python library sets its
+ * number to 0 before it polls because of a gap, so it would apply diffs again that begin with number 1. When they begin later,
+ * it fetches the full state.
+ */
+const isFirstApplied = `(diff.sequence = 1 AND EXISTS (SELECT 1 FROM delivery f JOIN publisher_subscription s ON s.actor_id = f.actor_id
+           AND s.peer_id = f.peer_id AND s.subscription_id = f.subscription_id
+         WHERE f.actor_id = diff.actor_id AND f.peer_id = diff.peer_id AND f.subscription_id = diff.subscription_id
+           AND f.sequence = 1 AND s.sequence > 1 AND (f.outcome IN ('delivered', 'superseded')
+             OR (f.outcome = 'waiting' AND s.committed >= 1) OR (f.sent_at IS NOT NULL AND f.answered_at IS NULL))))`
+
 /** The diffs of one answer to a poll, ascending: the first one, and as many further ones as fit into `maxCharacters`. */
 export async function findDiffs(
   q: Queries,
@@ -274,6 +285,7 @@ export async function findDiffs(
          SUM(LENGTH(data)) OVER (ORDER BY sequence) - LENGTH(data) AS before
        FROM diff
        WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND kind <> 'resync' AND cleared_at IS NULL
+         AND NOT ${isFirstApplied}
      ) AS waiting WHERE before < $4 ORDER BY sequence`,
     actorId,
     peerId,

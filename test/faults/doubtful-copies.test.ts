@@ -19,7 +19,7 @@ forEachService((start) => {
     for (const close of closers.splice(0)) await close()
   })
 
-  async function world(replies: Reply[]) {
+  async function world(replies: Reply[], granularity = 'high') {
     const clock = new ManualClock()
     const service = await start({ now: clock.now, timers: clock.timers, random: () => 1 })
     const actor = await service.createActor()
@@ -28,7 +28,7 @@ forEachService((start) => {
     remote.now = clock.now
     remote.replies = replies
     const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
-    const id = await peer.subscribe({ granularity: 'high' })
+    const id = await peer.subscribe({ granularity })
     const begun = clock.now()
     return {
       service,
@@ -220,8 +220,41 @@ forEachService((start) => {
     })
   })
 
+  describe('the diffs of a poll', () => {
+    const cases: readonly [what: string, first: Reply[], granularity: string, changes: number, numbers: number[]][] = [
+      ['after number 1 when its callback was accepted', [204], 'high', 3, [2, 3]],
+      ['after number 1 when it has a reference that was accepted', [204], 'low', 3, [2, 3]],
+      ['after number 1 when its outcome is unknown', ['cut', 'cut', 204], 'high', 3, [2, 3]],
+      ['with number 1 when it was refused', [400, 204], 'high', 3, [1, 2, 3]],
+      ['with number 1 when it is the last one', [204], 'high', 1, [1]],
+      ['with number 1 when nothing is sent', [204], 'none', 3, [1, 2, 3]],
+    ]
+    for (const [what, replies, granularity, changes, numbers] of cases) {
+      it(`begin ${what} (SUB-22)`, async () => {
+        const { peer, id, put, state, until } = await world(replies, granularity)
+        for (let n = 1; n <= changes; n += 1) await put(n)
+        const isOver = async () => Object.values((await state()).outcomes).every((outcome) => outcome !== 'waiting')
+        await until(isOver, 100)
+        const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
+        const { data, sequence } = (await answer.json()) as { data: { sequence: number }[]; sequence: number }
+        assert.deepEqual([data.map((diff) => diff.sequence), sequence], [numbers, changes])
+      })
+    }
+
+    it('begin after number 1 while later callbacks of a long row wait (SUB-22)', async () => {
+      const { promise: later, resolve } = Promise.withResolvers<number>()
+      const { peer, id, put, remote } = await world([204, 204, 204, 204, 204, later])
+      for (let n = 1; n <= 7; n += 1) await put(n)
+      await remote.has(6)
+      const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
+      const { data } = (await answer.json()) as { data: { sequence: number }[] }
+      assert.equal(data[0]?.sequence, 2)
+      resolve(204)
+    })
+  })
+
   describe('a Python peer whose ingress fails for a while', () => {
-    it('has the same list as its publisher afterwards, without another change (SUB-18)', async () => {
+    const has = async (recovers: boolean): Promise<void> => {
       const clock = new ManualClock()
       const peer = await PythonPeer.start({ autoAccept: 'friend' })
       closers.push(() => peer.close())
@@ -231,11 +264,13 @@ forEachService((start) => {
       const handle = await service.app.actors.get(actor.id)
       assert.ok(handle !== undefined)
       const subscriber = new PythonSubscriber(peer)
+      subscriber.recovers = recovers
       const id = await subscriber.subscribe(actor.id)
+      const copied = (): number[] => (subscriber.copy.get('notes') ?? []) as number[]
       let fails = false
       peer.route('POST', /^\/callbacks\/subscriptions\//, () => (fails ? { status: 502 } : undefined))
       for (let n = 1; n <= 7; n++) {
-        fails = n >= 3 && n <= 5
+        fails = n >= 3 && n <= (recovers ? 3 : 5)
         await handle.list('notes').append(n)
         const sequence = n
         await passUntil(
@@ -247,14 +282,16 @@ forEachService((start) => {
           },
           1000,
         )
+        assert.equal(new Set(copied()).size, copied().length)
       }
       fails = false
-      await passUntil(clock, [service], () => JSON.stringify(subscriber.copy.get('notes')) === '[1,2,3,4,5,6,7]', 1000)
-      await untilEqual(
-        () => subscriber.copy.get('notes'),
-        () => [1, 2, 3, 4, 5, 6, 7],
-      )
-    })
+      await passUntil(clock, [service], () => JSON.stringify(copied()) === '[1,2,3,4,5,6,7]', 1000)
+      await untilEqual(copied, () => [1, 2, 3, 4, 5, 6, 7])
+    }
+
+    it('has the same list as its publisher afterwards, without another change (SUB-18)', () => has(false))
+
+    it('has no item twice when it polls because of the gap (SUB-22)', () => has(true))
   })
 
   describe('an actor that moves while the copy of a peer is in doubt', () => {

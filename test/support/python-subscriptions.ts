@@ -236,6 +236,8 @@ export class PythonSubscriber {
   /** The copied properties. Lists are arrays. */
   readonly copy = new Map<string, Json>()
   processes = true
+  /** Whether the second callback after a gap begins the recovery, as it does when it arrives more than 5 s after the first. */
+  recovers = false
   readonly #peer: PythonPeer
   readonly #outbound = new Map<string, { readonly peerId: string; last: number; queue: Map<number, Json> }>()
 
@@ -323,7 +325,12 @@ export class PythonSubscriber {
       // A failed fetch counts as an empty diff, and the callback is acknowledged.
       data = 'data' in fetched ? ((fetched.data as { data?: Json }).data ?? {}) : {}
     }
-    if (body.sequence > found.last + 1 && found.queue.size >= 100) return { status: 400 }
+    const isGap = body.sequence > found.last + 1
+    if (isGap && found.queue.size >= 100) return { status: 400 }
+    if (isGap && this.recovers && found.queue.size > 0) {
+      await this.#recover(found, caller, id)
+      return { status: 204 }
+    }
     found.queue.set(body.sequence, data ?? {})
     for (let next = found.queue.get(found.last + 1); next !== undefined; next = found.queue.get(found.last + 1)) {
       this.#apply(next)
@@ -334,6 +341,20 @@ export class PythonSubscriber {
       await this.#peer.call('PUT', `${caller.baseuri}${path}`, caller.secret, { sequence: body.sequence })
     }
     return { status: 204 }
+  }
+
+  /** Polls as if nothing was applied. Diffs that begin with number 1 are applied again, and others lead to a fetch. */
+  async #recover(found: { last: number; queue: Map<number, Json> }, trust: PythonTrust, id: string): Promise<void> {
+    found.last = 0
+    found.queue.clear()
+    const path = `${trust.baseuri}/subscriptions/${this.#peer.id}/${id}`
+    const polled = await this.#peer.call('GET', path, trust.secret)
+    if (!('data' in polled)) return
+    const { sequence, data } = polled.data as { sequence: number; data: { sequence: number; data: Json }[] }
+    if (data[0]?.sequence === 1) for (const diff of data) this.#apply(diff.data)
+    else await this.baseline(trust)
+    found.last = sequence
+    await this.#peer.call('PUT', path, trust.secret, { sequence })
   }
 
   /** Applies a diff without merging: each value replaces the copied value. */
