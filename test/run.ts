@@ -6,7 +6,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { commandOptions, refuseOptions } from '../tools/command-options.ts'
 import { affectedTests, changedPaths, readerOf } from './support/changed-files.ts'
 import { chooseCoveringSet, skippedOutside } from './support/covering-set.ts'
-import { dayVariable } from './support/day.ts'
+import { dayVariable, everyDayVariable } from './support/day.ts'
 import { recordExecutions } from './support/execution-records.ts'
 import { longestFirst } from './support/file-order.ts'
 import { joinFiles } from './support/joined-files.ts'
@@ -35,7 +35,8 @@ const command = {
   options: {
     full: {
       kind: 'flag',
-      about: 'Runs all stories on PostgreSQL too, instead of those that together execute every statement there.',
+      about:
+        'Runs all stories on PostgreSQL too, instead of those that together execute every statement there, and what takes turns from day to day.',
     },
     cover: {
       kind: 'flag',
@@ -99,7 +100,8 @@ const joined = await joinFiles(root, [...chosen, ...programFiles, ...loadedModul
 const day = (process.env[dayVariable] ??= new Date().toISOString().slice(0, 10))
 const set = readRecorded('covering-set')
 process.env[shardedVariable] = 'yes'
-if (isWhole) console.log(`The seeds of the simulation are those of ${dayVariable}=${day}.`)
+if (values.full) process.env[everyDayVariable] = 'yes'
+if (isWhole) console.log(`The seeds of the simulation and the moments of crashes are those of ${dayVariable}=${day}.`)
 const statements = recordStatements(values.cover ? 'named' : 'by-store')
 const executions = values.cover ? recordExecutions() : null
 /** The records, with the names of the source files. */

@@ -1,6 +1,7 @@
 /** Moves whose answers are lost. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { numbersOfRun } from '../support/day.ts'
 import { assertOneHome, closeAll, related } from '../support/interrupted-moves.ts'
 import { movingWorld, newUrl } from '../support/moving.ts'
 import { forEachService } from '../support/service.ts'
@@ -11,7 +12,7 @@ forEachService((start) => {
     for (const fate of ['lost', 'unreached'] as const) {
       it(`one after the other (${fate}), ends at the new service, or does not begin (R-MOVE-04, R-MOVE-06)`, async () => {
         let moves = 0
-        for (let place = 1; ; place += 1) {
+        for (const place of numbersOfRun()) {
           const world = await movingWorld(start, { all: { random: () => 0 } })
           const all = await related(world)
           let calls = 0

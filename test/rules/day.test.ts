@@ -1,7 +1,7 @@
 /** The day that chooses the inputs of a run. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayNumber, dayVariable } from '../support/day.ts'
+import { dayNumber, dayVariable, everyDayVariable, numbersOfRun } from '../support/day.ts'
 
 describe('the day of a run', () => {
   it('is the one that the environment names, or today', () => {
@@ -15,5 +15,13 @@ describe('the day of a run', () => {
       assert.throws(() => dayNumber({ [dayVariable]: wrong }), {
         message: `Invalid TROUPE_TEST_DAY "${wrong}": expected a date such as 2031-01-31.`,
       })
+  })
+
+  it('gives each third number a day of its own, and a full run all of them', () => {
+    const first = (env: Record<string, string>, count: number): number[] => [...numbersOfRun(env).take(count)]
+    assert.deepEqual(first({ [dayVariable]: '1970-01-01' }, 3), [1, 4, 7])
+    assert.deepEqual(first({ [dayVariable]: '1970-01-02' }, 3), [2, 5, 8])
+    assert.deepEqual(first({ [dayVariable]: '1970-01-03' }, 3), [3, 6, 9])
+    assert.deepEqual(first({ [dayVariable]: '1970-01-02', [everyDayVariable]: 'yes' }, 7), [1, 2, 3, 4, 5, 6, 7])
   })
 })

@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
-import { dayNumber } from '../support/day.ts'
+import { turnsOfRun } from '../support/day.ts'
 import { watchOutside } from './outside.ts'
 import { Simulator } from './simulation.ts'
 
@@ -20,11 +20,11 @@ describe('services in virtual time, with a faulty network and dying processes', 
   /** Small enough that a failing test locates the seed, large enough for speed. */
   const perTest = 9
   /** Each day runs another third of the seeds: `TROUPE_TEST_DAY=2031-01-31 npm test -- simulation` repeats those of that day. */
-  const perDay = 27
-  const first = 1 + perDay * (dayNumber() % 3)
+  const perDay = 3 * perTest
+  const firsts = turnsOfRun().flatMap((turn) => [0, 1, 2].map((part) => 1 + perDay * turn + perTest * part))
   const totals = { callbacks: 0, numbers: 0, starts: 0, moved: 0, attacks: 0, turned: 0 }
 
-  for (let from = first; from < first + perDay; from += perTest) {
+  for (const from of firsts) {
     const last = from + perTest - 1
     it(`satisfy the invariants for seeds ${from} to ${last} (SUB-01, SUB-02, SUB-11, SUB-15, R-MOVE-04, R-MOVE-06, MOV-16, I3, I4, I7, I8)`, async () => {
       for (let seed = from; seed <= last; seed++) {

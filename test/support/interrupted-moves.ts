@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { ServiceError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/store.ts'
+import { numbersOfRun } from './day.ts'
 import { relate } from './friends.ts'
 import { addressAt, arrivedAt, movingWorld, type MovingWorld, newUrl, secretAt, takeAt } from './moving.ts'
 import type { StartOptions, TestActor, TestService } from './service.ts'
@@ -131,14 +132,14 @@ export async function assertOneHome(
   assert.deepEqual(await copyOf(bob, alice), [1, 2])
 }
 
-/** Kills the service at each write of a move, and starts it again: the actor is then at one service. */
+/** Kills the service at the writes of a move that are of this run, and starts it again: the actor is then at one service. */
 export async function killAtEachWrite(
   start: (options?: StartOptions) => Promise<TestService>,
   side: 'old' | 'home',
   isBefore: boolean,
 ): Promise<void> {
   let moves = 0
-  for (let write = 1; ; write += 1) {
+  for (const write of numbersOfRun()) {
     const store = new DyingStore()
     // Without pauses, the other service would give up before this one is started again.
     const world = await movingWorld(start, { all: { random: () => 0.1 }, [side]: { wrapStore: store.wrap } })
