@@ -1,8 +1,6 @@
 /** `troupe dev` and `troupe serve`: reads their arguments, and runs the application's module. */
 import { setDefaultMode } from '../config/env.ts'
 import type { Mode } from '../config/options.ts'
-import { loadApplication } from './load-application.ts'
-import { serve } from './serve.ts'
 import { UsageError } from './usage-error.ts'
 
 export async function runDevelopment(args: readonly string[]): Promise<number> {
@@ -30,5 +28,7 @@ function moduleOf(command: string, [file, ...more]: readonly string[]): string {
 
 async function run(mode: Mode, file: string): Promise<number> {
   setDefaultMode(mode)
+  // The process of `troupe dev` that watches needs none of the code of a service.
+  const [{ loadApplication }, { serve }] = await Promise.all([import('./load-application.ts'), import('./serve.ts')])
   return serve(await loadApplication(file))
 }
