@@ -71,7 +71,7 @@ export function rememberClient(store: Store) {
         client_version: info.version ?? trust.facts.client_version,
       }
       const isNew = JSON.stringify(facts) !== JSON.stringify(trust.facts)
-      if (isNew || !trust.peerApproved) await updateTrust(tx, { ...trust, facts, peerApproved: true })
+      if (isNew || !trust.peerApproved) await updateTrust(tx, { ...trust, facts, peerApproved: true }, store.now())
     })
   }
 }

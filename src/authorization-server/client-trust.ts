@@ -48,13 +48,8 @@ export async function ensureClientTrust(
     client_host: placeOf(isDocumented(client) ? client.clientId : redirectUri),
   }
   if (existing !== null) {
-    await updateTrust(tx, {
-      ...existing,
-      relationship,
-      approved: true,
-      approvedUntil: null,
-      facts: { ...existing.facts, ...facts },
-    })
+    const renewed = { relationship, approved: true, approvedUntil: null, facts: { ...existing.facts, ...facts } }
+    await updateTrust(tx, { ...existing, ...renewed }, now)
     return peerId
   }
   await insertOauthTrust(tx, keyRing, {

@@ -129,11 +129,8 @@ export class Keys {
       if (!isKey(trust) || (trust.approvedUntil !== null && trust.approvedUntil <= now())) return false
       if (end !== undefined && !trust.approved)
         throw new ServiceError('conflict', 'Cannot move the end of the key: its approval was taken back')
-      await updateTrust(tx, {
-        ...trust,
-        description: name ?? trust.description,
-        approvedUntil: end === undefined ? trust.approvedUntil : end,
-      })
+      const approvedUntil = end === undefined ? trust.approvedUntil : end
+      await updateTrust(tx, { ...trust, description: name ?? trust.description, approvedUntil }, now())
       if (end !== undefined && end !== null) await scheduleExpiry(tx, trust, end)
       await live.record(tx, locked, 'trust', [id])
       return true

@@ -101,7 +101,7 @@ export class MovedPeers {
       // The peer can be reached now, perhaps only at the address of this statement.
       await retryPeer(tx, current, now())
     }
-    await updateTrust(tx, {
+    const moved = {
       ...current,
       ...(keepsOwn ? {} : sealedSecret(keyRing, current, secret)),
       baseuri: from,
@@ -113,7 +113,8 @@ export class MovedPeers {
         moved_at: new Date(movedAt).toISOString(),
         move_stated_at: new Date(statedAt).toISOString(),
       },
-    })
+    }
+    await updateTrust(tx, moved, now())
   }
 
   /** The statement that the home at the address makes. Whether this home is the one of a related peer is still open. */

@@ -177,13 +177,13 @@ export class MovedRelationships {
 
   /** Stores the secret that the peer has now. */
   async #useNewSecret(tx: Transaction, peer: ArrivalPeer): Promise<void> {
-    const { keyRing, onReached } = this.#deps
+    const { keyRing, now, onReached } = this.#deps
     const { actorId, peerId } = peer
     const trust = await findTrust(tx, actorId, peerId)
     const secret = this.#newSecret(peer)
     // The peer may have renewed the relationship since.
     if (trust === null || trust.secretHash !== hashSecret(secret)) return
-    await updateTrust(tx, { ...trust, ...sealedSecret(keyRing, trust, secret) })
+    await updateTrust(tx, { ...trust, ...sealedSecret(keyRing, trust, secret) }, now())
     await onReached(tx, actorId, peerId)
   }
 

@@ -39,7 +39,7 @@ interface Credential {
   readonly end: (deps: RevokeDeps, tx: Transaction, found: Found) => Promise<unknown>
 }
 
-const deleting =
+const running =
   (sql: string) =>
   (_deps: RevokeDeps, tx: Transaction, { actorId, id }: Found): Promise<number> =>
     tx.run(sql, actorId, id)
@@ -50,14 +50,14 @@ const codeLifetimeMs = lifetimes.recovery_code * 1000
 const credentials: readonly Credential[] = [
   {
     name: 'relationships',
-    rows: `trust WHERE baseuri <> '' AND created_at > $1`,
+    rows: `trust WHERE baseuri <> '' AND (created_at > $1 OR access_changed_at > $1)`,
     actor: 'actor_id',
     id: 'peer_id',
     end: endRelationship,
   },
   {
     name: 'API keys',
-    rows: `trust WHERE established_via = 'api_key' AND (created_at > $1 OR EXISTS (SELECT 1 FROM permission_override AS o
+    rows: `trust WHERE established_via = 'api_key' AND (created_at > $1 OR access_changed_at > $1 OR EXISTS (SELECT 1 FROM permission_override AS o
       WHERE o.actor_id = trust.actor_id AND o.peer_id = trust.peer_id AND o.updated_at > $1))`,
     actor: 'actor_id',
     id: 'peer_id',
@@ -65,7 +65,7 @@ const credentials: readonly Credential[] = [
   },
   {
     name: 'connected apps',
-    rows: `trust WHERE baseuri = '' AND created_at > $1`,
+    rows: `trust WHERE baseuri = '' AND (created_at > $1 OR access_changed_at > $1)`,
     actor: 'actor_id',
     id: 'peer_id',
     end: endRelationship,
@@ -75,7 +75,7 @@ const credentials: readonly Credential[] = [
     rows: 'oauth_client WHERE created_at > $1',
     actor: 'actor_id',
     id: 'client_id',
-    end: deleting('DELETE FROM oauth_client WHERE actor_id = $1 AND client_id = $2'),
+    end: running('DELETE FROM oauth_client WHERE actor_id = $1 AND client_id = $2'),
   },
   {
     // Each use may issue new tokens. The one token of an API key stays the same.
@@ -83,14 +83,14 @@ const credentials: readonly Credential[] = [
     rows: `token_chain WHERE created_at > $1 OR authenticated_at > $1 OR (began_with <> 'key' AND last_used_at > $1)`,
     actor: 'actor_id',
     id: 'chain_id',
-    end: deleting('DELETE FROM token_chain WHERE actor_id = $1 AND chain_id = $2'),
+    end: running('DELETE FROM token_chain WHERE actor_id = $1 AND chain_id = $2'),
   },
   {
     name: 'passkeys',
     rows: 'passkey WHERE created_at > $1',
     actor: 'actor_id',
     id: 'passkey_id',
-    end: deleting('DELETE FROM passkey WHERE actor_id = $1 AND passkey_id = $2'),
+    end: running('DELETE FROM passkey WHERE actor_id = $1 AND passkey_id = $2'),
   },
   {
     name: 'recovery codes',
@@ -115,7 +115,7 @@ const credentials: readonly Credential[] = [
     rows: 'invitation WHERE created_at > $1',
     actor: 'actor_id',
     id: 'invitation_id',
-    end: deleting('DELETE FROM invitation WHERE actor_id = $1 AND invitation_id = $2'),
+    end: running('DELETE FROM invitation WHERE actor_id = $1 AND invitation_id = $2'),
   },
   {
     name: 'webhooks',
@@ -125,18 +125,29 @@ const credentials: readonly Credential[] = [
     end: (_deps, tx, { actorId, id }) => deleteWebhook(tx, actorId, id),
   },
   {
+    // They live for 15 minutes, and the time of the decision is not stored.
     name: 'approvals of calls',
-    rows: `approval WHERE state IN ('waiting', 'approved') AND created_at > $1`,
+    rows: `approval WHERE state IN ('waiting', 'approved') AND expires_at > $1`,
     actor: 'actor_id',
     id: 'approval_id',
-    end: deleting('DELETE FROM approval WHERE actor_id = $1 AND approval_id = $2'),
+    end: running('DELETE FROM approval WHERE actor_id = $1 AND approval_id = $2'),
+  },
+  {
+    // The owner decides again. Until then, the password stays valid, as before the decision.
+    name: 'decisions to keep passwords of programs',
+    rows: `password_access WHERE decision = 'kept' AND decided_at > $1`,
+    actor: 'actor_id',
+    id: 'creator',
+    end: running(
+      `UPDATE password_access SET decision = 'pending', decided_at = NULL WHERE actor_id = $1 AND creator = $2`,
+    ),
   },
   {
     name: 'accounts at other services',
     rows: 'service_connection WHERE connected_at > $1',
     actor: 'actor_id',
     id: 'service',
-    end: deleting('DELETE FROM service_connection WHERE actor_id = $1 AND service = $2'),
+    end: running('DELETE FROM service_connection WHERE actor_id = $1 AND service = $2'),
   },
 ]
 
@@ -145,9 +156,9 @@ const newPassphrases = `actor WHERE created_at > $1
   OR EXISTS (SELECT 1 FROM password_access AS p WHERE p.actor_id = actor.id AND p.decision = 'revoked' AND p.decided_at > $1)
   OR EXISTS (SELECT 1 FROM arrival AS a WHERE a.actor_id = actor.id AND a.here_at > $1)`
 
-/** Relationships and apps that are older, but whose rights changed after `$1`. They stay. */
+/** Relationships and apps whose approval is older, but whose rights changed after `$1`. They stay. */
 const changedRights = `permission_override AS o JOIN trust AS t ON t.actor_id = o.actor_id AND t.peer_id = o.peer_id
-  WHERE o.updated_at > $1 AND t.created_at <= $1 AND t.established_via <> 'api_key'`
+  WHERE o.updated_at > $1 AND t.created_at <= $1 AND t.access_changed_at <= $1 AND t.established_via <> 'api_key'`
 
 export interface RevokedCredentials {
   /** The number of ended credentials of each kind. */

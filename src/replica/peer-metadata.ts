@@ -188,7 +188,7 @@ export class PeerFacts {
         ...(spoken === '' || spoken.length > 64 ? {} : { aw_version: spoken }),
         capabilities_fetched_at: new Date(now()).toISOString(),
       }
-      await updateTrust(tx, { ...current, facts })
+      await updateTrust(tx, { ...current, facts }, now())
     })
   }
 

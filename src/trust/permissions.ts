@@ -269,7 +269,7 @@ export class Permissions {
       const stored = override?.rules ?? {}
       const rules = unexpired(stored, now)
       if (isOver) {
-        await updateTrust(tx, trust)
+        await updateTrust(tx, trust, now)
         await onExpired(tx, actorId, peerId)
       }
       const kept = rules === stored ? override : await this.#put(tx, { ...key, relationship: null }, override, rules)

@@ -148,16 +148,22 @@ export async function insertTrust(tx: Transaction, trust: Trust): Promise<void> 
   )
 }
 
-/** Replaces everything except the key and the times. False: the relationship does not exist. */
-export async function updateTrust(tx: Transaction, trust: Trust): Promise<boolean> {
+/**
+ * Replaces everything except the key and the times. False: the relationship does not exist. Notes the time when the peer gets
+ * access by the change: by an approval, a later end, or another trust type, secret or address.
+ */
+export async function updateTrust(tx: Transaction, trust: Trust, now: number): Promise<boolean> {
   const updated = await tx.run(
     `UPDATE trust SET baseuri = $3, type = $4, relationship = $5, secret = $6, secret_hash = $7, verification_token = $8,
        description = $9, approved = $10, peer_approved = $11, verified = $12, established_via = $13, facts = $14,
-       request = $15, next_secret_hash = $16, approved_until = $17, nickname = $18
+       request = $15, next_secret_hash = $16, approved_until = $17, nickname = $18,
+       access_changed_at = CASE WHEN approved < $10 OR relationship <> $5 OR secret_hash <> $7 OR baseuri <> $3
+         OR approved_until < COALESCE(CAST($17 AS BIGINT), ${Number.MAX_SAFE_INTEGER}) THEN $19 ELSE access_changed_at END
      WHERE actor_id = $1 AND peer_id = $2`,
     trust.actorId,
     trust.peerId,
     ...changeable(trust),
+    now,
   )
   return updated === 1
 }

@@ -164,7 +164,7 @@ export class Trusts {
         description: change.description ?? before.description,
         nickname: change.nickname ?? before.nickname,
       }
-      await updateTrust(tx, after)
+      await updateTrust(tx, after, this.#deps.now())
       if (change.approvedUntil !== undefined) await scheduleExpiry(tx, after, change.approvedUntil)
       await live.record(tx, locked, 'trust', [peerId])
       const isApproval = after.approved && !isApprovedAt(before, this.#deps.now())
@@ -197,7 +197,7 @@ export class Trusts {
       const before = await required(tx, actor.id, peerId, relationship)
       const after = { ...before, peerApproved: true }
       if (!before.peerApproved) {
-        await updateTrust(tx, after)
+        await updateTrust(tx, after, this.#deps.now())
         await this.#deps.live.record(tx, locked, 'trust', [peerId])
         await this.#deps.onRenewed(tx, actor.id, peerId)
       }

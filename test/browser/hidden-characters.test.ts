@@ -37,7 +37,7 @@ before(async () => {
   await store.writeActor(actor.id, async (tx) => {
     const trust = await findTrust(tx, actor.id, client.peerId)
     assert.ok(trust)
-    await updateTrust(tx, { ...trust, facts: { ...trust.facts, client_name: 'Cla\u202eedu\u200b' } })
+    await updateTrust(tx, { ...trust, facts: { ...trust.facts, client_name: 'Cla\u202eedu\u200b' } }, store.now())
   })
   friend = (await relateTo(service, actor, { peerId: 'friend', facts: { peer_identifier: 'Gra\u2066ce\u3164' } }))
     .peerId

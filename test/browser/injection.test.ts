@@ -193,7 +193,11 @@ describe('a page with a hundred payloads that look like markup', () => {
     await store.writeActor(owner.id, async (tx) => {
       const trust = await findTrust(tx, owner.id, client.peerId)
       assert.ok(trust)
-      await updateTrust(tx, { ...trust, facts: { ...trust.facts, client_name: all, peer_identifier: all } })
+      await updateTrust(
+        tx,
+        { ...trust, facts: { ...trust.facts, client_name: all, peer_identifier: all } },
+        store.now(),
+      )
     })
     await owner.request('PUT', `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`, {
       properties: { patterns: payloads.filter((payload) => payload !== '').map((payload) => payload.slice(0, 1000)) },

@@ -46,7 +46,7 @@ async function rename(service: TestService, actor: TestActor, peerId: string, fa
   const { store } = await service.app.running()
   await store.writeActor(actor.id, async (tx) => {
     const trust = await findTrust(tx, actor.id, peerId)
-    if (trust !== null) await updateTrust(tx, { ...trust, facts: { ...trust.facts, ...facts } })
+    if (trust !== null) await updateTrust(tx, { ...trust, facts: { ...trust.facts, ...facts } }, store.now())
   })
 }
 

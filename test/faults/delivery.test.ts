@@ -893,7 +893,11 @@ forEachService((start, dialect) => {
       await store.writeActor(actor.id, async (tx) => {
         const trust = await findTrust(tx, actor.id, peer.peerId)
         if (trust === null) throw new Error('No relationship')
-        await updateTrust(tx, { ...trust, ...sealedSecret(keyRing, trust, renewed), baseuri: `${moved.url}/new` })
+        await updateTrust(
+          tx,
+          { ...trust, ...sealedSecret(keyRing, trust, renewed), baseuri: `${moved.url}/new` },
+          store.now(),
+        )
       })
       await until(() => moved.received.length === 1)
       const [notice] = moved.received

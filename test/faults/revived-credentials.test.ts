@@ -4,7 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
 import { openStore } from '../../src/open-store.ts'
 import { countCredentials, revokeCredentials } from '../../src/operator/revoke-credentials.ts'
+import { hashSecret } from '../../src/secret/hash.ts'
 import type { Param, Store } from '../../src/store/store.ts'
+import type { Trust } from '../../src/trust/trust.ts'
+import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { Workplace } from '../support/program.ts'
 import { relateTo } from '../support/recording-peer.ts'
@@ -141,6 +144,100 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const { ended } = await revokeCredentials({ store, keyRing }, later)
       assert.deepEqual([ended['API keys'], ended['relationships'], ended['sessions and tokens of apps']], [1, 0, 2])
       assert.equal(await statusWith(`Bearer ${old.key}`), 401)
+    })
+
+    it('end after a change in favor of the peer: an older relationship, key or app (DUR-22)', async () => {
+      const actor = await service.createActor('eve@example.com')
+      const { store, keyRing } = await service.app.running()
+      const far = clock.now() + 1000 * hourMs
+      const changes: readonly (readonly [name: string, before: Partial<Trust>, after: Partial<Trust>])[] = [
+        ['approved', { approved: false }, { approved: true }],
+        ['approved-with-end', { approved: false }, { approved: true, approvedUntil: far }],
+        ['later', { approvedUntil: far }, { approvedUntil: far + 1 }],
+        ['endless', { approvedUntil: far }, { approvedUntil: null }],
+        ['type', {}, { relationship: 'admin' }],
+        ['secret', {}, { secretHash: hashSecret('another') }],
+        ['address', {}, { baseuri: 'https://other.example.com/p' }],
+        ['app-approved', { baseuri: '', approved: false }, { approved: true }],
+        ['app-type', { baseuri: '' }, { relationship: 'admin' }],
+        ['key-later', { baseuri: '', establishedVia: 'api_key', approvedUntil: far }, { approvedUntil: far + 1 }],
+      ]
+      const others: typeof changes = [
+        ['denied', {}, { approved: false }],
+        ['earlier', { approvedUntil: far }, { approvedUntil: far - 1 }],
+        ['ending', {}, { approvedUntil: far }],
+        ['named', {}, { nickname: 'Bob', description: 'A friend', facts: { peer_identifier: 'bob' } }],
+        ['agreed', { peerApproved: false }, { peerApproved: true }],
+        ['verified', { verified: false }, { verified: true }],
+        ['untouched', {}, {}],
+        ['waiting', { approved: false }, {}],
+        ['app', { baseuri: '' }, { facts: { client_version: '2' } }],
+      ]
+      const made = clock.now()
+      for (const [peerId, before] of [...changes, ...others]) {
+        await relateTo(service, actor, { peerId, baseuri: `https://${peerId}.example.com/p` })
+        await change('UPDATE trust SET created_at = $2 WHERE peer_id = $1', peerId, made)
+        const trust = await store.read((q) => findTrust(q, actor.id, peerId))
+        assert.ok(trust)
+        await store.writeActor(actor.id, (tx) => updateTrust(tx, { ...trust, ...before }, made))
+      }
+      clock.pass(hourMs)
+      const later = clock.now()
+      clock.pass(hourMs)
+      const put = await actor.request('PUT', '/trust/friend/approved', { approved: true })
+      assert.equal(put.status, 204, await put.text())
+      for (const [peerId, , after] of [...changes.slice(1), ...others]) {
+        const trust = await store.read((q) => findTrust(q, actor.id, peerId))
+        assert.ok(trust)
+        await store.writeActor(actor.id, (tx) => updateTrust(tx, { ...trust, ...after }, clock.now()))
+      }
+      const { ended } = await revokeCredentials({ store, keyRing }, later)
+      assert.deepEqual([ended['relationships'], ended['API keys'], ended['connected apps']], [7, 1, 2])
+      const left = 'SELECT peer_id AS id FROM trust WHERE actor_id = $1'
+      const stay = await store.read((q) => q.all<{ id: string }>(left, actor.id))
+      assert.deepEqual(stay.map(({ id }) => id).toSorted(), others.map(([name]) => name).toSorted())
+    })
+
+    it('end after a decision about them: an approved call, and the kept password of a program (DUR-22)', async () => {
+      const actor = await service.createActor('mia@example.com')
+      const { store, keyRing } = await service.app.running()
+      await relateTo(service, actor, { peerId: 'mia-app' })
+      await change('UPDATE trust SET created_at = $2 WHERE peer_id = $1', 'mia-app', clock.now())
+      const hour = clock.now() + hourMs
+      for (const [id, ends] of [
+        ['over', hour - 1],
+        ['open', hour + 1],
+      ] as const)
+        await change(
+          `INSERT INTO approval (actor_id, approval_id, peer_id, client_id, operation, digest, arguments, state, created_at,
+             expires_at) VALUES ($1, $2, 'mia-app', '', 'pay', $2, '', 'approved', $3, $4)`,
+          actor.id,
+          id,
+          clock.now(),
+          ends,
+        )
+      for (const [creator, decision, decidedAt] of [
+        ['kept-before', 'kept', hour - 1],
+        ['kept-after', 'kept', hour + 1],
+        ['asked', 'pending', null],
+      ] as const)
+        await change(
+          `INSERT INTO password_access (creator, actor_id, decision, proven_at, decided_at) VALUES ($1, $2, $3, 1, $4)`,
+          creator,
+          actor.id,
+          decision,
+          decidedAt,
+        )
+      clock.pass(2 * hourMs)
+      const { ended } = await revokeCredentials({ store, keyRing }, hour)
+      assert.deepEqual([ended['approvals of calls'], ended['decisions to keep passwords of programs']], [1, 1])
+      assert.deepEqual(await store.read((q) => q.all('SELECT approval_id AS id FROM approval')), [{ id: 'over' }])
+      const decisions = 'SELECT creator, decision FROM password_access WHERE actor_id = $1 ORDER BY creator'
+      assert.deepEqual(await store.read((q) => q.all(decisions, actor.id)), [
+        { creator: 'asked', decision: 'pending' },
+        { creator: 'kept-after', decision: 'pending' },
+        { creator: 'kept-before', decision: 'kept' },
+      ])
     })
 
     it('continue to end after an interruption at any statement (DUR-22)', async () => {

@@ -498,6 +498,8 @@ CREATE TABLE trust (
   request TEXT,
   -- Both secrets are valid while a request replaces an older relationship.
   next_secret_hash TEXT_KEY,
+  -- When the approval, its end, the trust type, the secret or the address last changed in favor of the peer. 0: never.
+  access_changed_at BIGINT NOT NULL DEFAULT 0,
   -- Circuit breaker for calls to the peer (outbox/policy.ts): failures in a row, and the end of the pause.
   failures BIGINT NOT NULL DEFAULT 0,
   open_until BIGINT,

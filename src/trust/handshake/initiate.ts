@@ -106,7 +106,7 @@ async function begin(
       verificationToken: sealedToken(deps.keyRing, before, randomPassphrase()),
       ownRequest: { ...ownRequest, nextSecretHash: hashSecret(secret) },
     }
-    await updateTrust(tx, asking)
+    await updateTrust(tx, asking, now)
     await remember(deps, tx, asking, { ...wish, secret, until: ownRequest.until })
     return { request, asking }
   })
@@ -151,7 +151,7 @@ async function finish(deps: TrustDeps, actor: Self, asked: Asked): Promise<Trust
     }
     if (!isTaken) return { before, after: await withdraw(deps, tx, locked, before, outcome) }
     const after = agreed(deps, before, asked, status === 201)
-    await updateTrust(tx, after)
+    await updateTrust(tx, after, deps.now())
     await deps.live.record(tx, locked, 'trust', [meta.id])
     if (isRenewal(before)) {
       await forget(deps, tx, before)
@@ -208,7 +208,7 @@ async function withdraw(
       await askNow(deps, tx, before)
       return null
     }
-    await updateTrust(tx, { ...before, ownRequest: null })
+    await updateTrust(tx, { ...before, ownRequest: null }, deps.now())
     await forget(deps, tx, before)
     return null
   }

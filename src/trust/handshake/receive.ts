@@ -217,7 +217,7 @@ async function carryOut(
   // The response shows the request as received, and the stored relationship stays unchanged.
   if (renewed === null) return asked
   const after = await invited(deps, tx, renewed, judged)
-  await updateTrust(tx, after)
+  await updateTrust(tx, after, deps.now())
   if (isRenewal(before) && !isRenewal(after)) await forget(deps, tx, before)
   if (after.secretHash !== before.secretHash) await deps.onRenewed(tx, actor.id, after.peerId)
   if (after.approved && !before.approved) await deps.onApproved(tx, actor, after)

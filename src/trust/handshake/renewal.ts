@@ -106,7 +106,7 @@ export async function settle(deps: TrustDeps, actor: Self, offer: Offer): Promis
     const verdict = isTaken ? 'take' : judgeOffer(atFirst.ownRequest, askedAt, times.closingMs)
     const after = afterOffer(deps, before, verdict, offer, isApprovedThere)
     if (after === before) return { verdict, before, after }
-    await updateTrust(tx, after)
+    await updateTrust(tx, after, now())
     await live.record(tx, locked, 'trust', [offer.peerId])
     if (verdict === 'take') await onRenewed(tx, actor.id, offer.peerId)
     if (after.relationship !== before.relationship) await deps.notifyRights(tx, after)
