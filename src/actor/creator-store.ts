@@ -60,6 +60,17 @@ export async function findIdsByCreator(q: Queries, creator: string, limit: numbe
   return rows.map(({ id }) => id)
 }
 
+/** Lists the next actors of a creator after an id, ordered by id. */
+export async function findIdsAfter(q: Queries, creator: string, after: string, limit: number): Promise<string[]> {
+  const rows = await q.all<{ id: string }>(
+    'SELECT actor_id AS id FROM creator WHERE name = $1 AND actor_id > $2 ORDER BY actor_id LIMIT $3',
+    creator,
+    after,
+    limit,
+  )
+  return rows.map(({ id }) => id)
+}
+
 export interface CreatorEntry {
   readonly creator: string
   readonly actorId: string

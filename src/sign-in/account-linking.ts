@@ -9,7 +9,7 @@ import { open } from '../secret/sealed.ts'
 import type { Store } from '../store/store.ts'
 import type { IssuedTokens } from '../token/chain.ts'
 import type { OneTime, PresentedRecord } from '../token/one-time.ts'
-import { findUnclaimed } from './account-store.ts'
+import { type Unclaimed, unclaimedOf } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
 import type { ResolvedAccount, SessionEntry } from './establish-session.ts'
 import { insertJoinedAccess } from './password-access-store.ts'
@@ -65,8 +65,12 @@ export class Claims {
     holder: Pick<ClaimHolder, 'claim' | 'browser'>,
   ): Promise<{ identifier: string; canJoin: boolean; redirect: string | null }> {
     const { identifier, redirect } = await this.#peek(holder)
-    const unclaimed = await this.#deps.store.read((q) => findUnclaimed(q, identifier))
-    return { identifier, canJoin: unclaimed.length > 0, redirect }
+    let canJoin = false
+    for await (const batch of unclaimedOf(this.#deps.store, identifier)) {
+      canJoin = batch.length > 0
+      if (canJoin) break
+    }
+    return { identifier, canJoin, redirect }
   }
 
   /**
@@ -76,17 +80,16 @@ export class Claims {
    * @throws SignInRefusal `rejected`
    */
   async join(holder: ClaimHolder, passphrase: string): Promise<Claimed> {
-    const { entry, accounts, store, failedAttempts, now } = this.#deps
+    const { entry, accounts, failedAttempts, now } = this.#deps
     const waiting = await this.#peek(holder)
     const { identifier, person, provider, redirect } = waiting
-    const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
-    const matching = (): typeof unclaimed =>
-      unclaimed.filter((actor) => sameSecret(passphrase, this.#passphraseOf(actor)))
     // All actors of the identity share one limit, so that many actors do not allow more guesses.
     const target = { id: `claim ${identifier}`, guardedUntil: 0 }
-    const isRight = (): boolean => matching().length > 0
-    const [chosen] = (await failedAttempts.judge('passphrase', target, holder.source, isRight)) ? matching() : []
-    if (chosen === undefined) throw new ServiceError('forbidden', 'Cannot join the actor: the passphrase is wrong')
+    await failedAttempts.check('passphrase', target, holder.source)
+    const chosen = await this.#oldestWith(identifier, passphrase)
+    const isRight = await failedAttempts.judge('passphrase', target, holder.source, () => chosen !== null)
+    if (!isRight || chosen === null)
+      throw new ServiceError('forbidden', 'Cannot join the actor: the passphrase is wrong')
     const account: ResolvedAccount = {
       actor: { id: chosen.id, creator: identifier },
       isNew: false,
@@ -113,6 +116,15 @@ export class Claims {
     const entering = await entry.enter({ person, provider, beganWith: 'web', device: holder.device })
     if (entering.kind !== 'entered') throw new Error('Cannot start a new actor: the sign-in did not finish')
     return { tokens: entering.tokens, redirect }
+  }
+
+  async #oldestWith(identifier: string, passphrase: string): Promise<Unclaimed | null> {
+    let oldest: Unclaimed | null = null
+    for await (const batch of unclaimedOf(this.#deps.store, identifier))
+      for (const actor of batch)
+        if (sameSecret(passphrase, this.#passphraseOf(actor)) && actor.createdAt < (oldest?.createdAt ?? Infinity))
+          oldest = actor
+    return oldest
   }
 
   #passphraseOf({ id, passphrase }: { readonly id: string; readonly passphrase: Parameters<typeof open>[1] }): string {

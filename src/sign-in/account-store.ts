@@ -1,8 +1,8 @@
 /** SQL of accounts. */
-import { findIdsByCreator, unprovenPrefix } from '../actor/creator-store.ts'
+import { findIdsAfter, unprovenPrefix } from '../actor/creator-store.ts'
 import { byKey, changeByKey } from '../store/by-key.ts'
 import type { Sealed } from '../secret/sealed.ts'
-import type { Queries, Row, Transaction } from '../store/store.ts'
+import type { Queries, Row, Store, Transaction } from '../store/store.ts'
 import { insertSupersededAccess } from './password-access-store.ts'
 
 /** Strings that sign-in stores about an actor's owner, besides the provider's tokens (R-OC-19). */
@@ -140,23 +140,34 @@ export async function updateAccount(
   )
 }
 
-/** Actors of one creator that a claim considers, oldest first. */
-const mostConsidered = 100
+/** An actor without an account, which a person who knows the passphrase may join. */
+export interface Unclaimed {
+  readonly id: string
+  readonly passphrase: Sealed
+  readonly createdAt: number
+}
 
-/** Lists at most 20 actors of this creator without an account, oldest first. A person who knows the passphrase may join one. */
-export async function findUnclaimed(
-  q: Queries,
-  creator: string,
-): Promise<{ readonly id: string; readonly passphrase: Sealed }[]> {
-  const ids = await findIdsByCreator(q, creator, mostConsidered)
-  const found = await byKey(q, ids, (named, params) =>
-    q.all<{ id: string; passphrase: Sealed }>(
-      `SELECT id, passphrase FROM actor WHERE ${named('id')} AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)
-       ORDER BY created_at, id LIMIT 20`,
-      ...params,
-    ),
-  )
-  return found.slice(0, 20)
+const mostOfBatch = 200
+
+/**
+ * Reads the actors of this creator without an account, in batches. All of them: anyone can create actors under the name of a
+ * person, and a limit would hide the actor of the person behind those.
+ */
+export async function* unclaimedOf(store: Pick<Store, 'read'>, creator: string): AsyncGenerator<readonly Unclaimed[]> {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const place: string = after
+    const ids: readonly string[] = await store.read((q) => findIdsAfter(q, creator, place, mostOfBatch))
+    yield await store.read((q) =>
+      byKey(q, ids, (named, params) =>
+        q.all<Unclaimed>(
+          `SELECT id, passphrase, created_at AS "createdAt" FROM actor
+           WHERE ${named('id')} AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)`,
+          ...params,
+        ),
+      ),
+    )
+    after = ids.length < mostOfBatch ? undefined : ids.at(-1)
+  }
 }
 
 /** Maximum number of actors that the event `creator_superseded` names. */

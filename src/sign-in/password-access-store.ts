@@ -24,13 +24,22 @@ export async function findProvenCreator(q: Queries, ownerId: string): Promise<st
   return row?.identifier ?? null
 }
 
-/** Lists the actors that programs created under a creator: pending decisions first, then the newest. */
-export async function findPasswordAccess(q: Queries, creator: string, limit: number): Promise<PasswordAccessRecord[]> {
+/**
+ * Lists the actors that programs created under a creator: that of the owner first, because strangers can create any number of
+ * the others, then pending decisions, then the newest.
+ */
+export async function findPasswordAccess(
+  q: Queries,
+  { creator, ownerId }: { readonly creator: string; readonly ownerId: string },
+  limit: number,
+): Promise<PasswordAccessRecord[]> {
   return q.all(
     `SELECT ${columns} FROM password_access p WHERE p.creator = $1
-     ORDER BY CASE p.decision WHEN 'pending' THEN 0 ELSE 1 END, p.proven_at DESC, p.actor_id LIMIT $2`,
+     ORDER BY CASE WHEN p.actor_id = $3 THEN 0 WHEN p.decision = 'pending' THEN 1 ELSE 2 END, p.proven_at DESC, p.actor_id
+     LIMIT $2`,
     creator,
     limit,
+    ownerId,
   )
 }
 

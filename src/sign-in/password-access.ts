@@ -56,11 +56,11 @@ export class PasswordAccess {
     this.#now = now
   }
 
-  /** Lists at most 100 actors, pending decisions first. */
+  /** Lists at most 100 actors: the own one, and then pending decisions first. */
   list(ownerId: string): Promise<PasswordAccessRecord[]> {
     return this.#store.read(async (q) => {
       const creator = await findProvenCreator(q, ownerId)
-      return creator === null ? [] : findPasswordAccess(q, creator, mostProgramsListed)
+      return creator === null ? [] : findPasswordAccess(q, { creator, ownerId }, mostProgramsListed)
     })
   }
 

@@ -161,6 +161,36 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), mine.id)
     })
 
+    it('hides no actor of the person, however many older and younger ones there are (IDP-26)', async () => {
+      const service = await startWith()
+      const { sub, email } = newPerson(await provider())
+      const { parts, store } = await service.app.running()
+      const squats = async (prefix: string): Promise<void> => {
+        for (let made = 0; made < 110; made++)
+          await parts.actors.create({ creator: email, id: `${prefix}${String(made).padStart(3, '0')}` })
+      }
+      await squats('a')
+      const mine = await squat(service, email)
+      await squats('z')
+      // An address that was typed and not verified makes accounts of the creator, too.
+      await store.write(async (tx) => {
+        for (let made = 0; made < 105; made++)
+          await tx.run(
+            `INSERT INTO account (actor_id, identifier, verified, fields, provider_tokens) VALUES ($1, $2, 0, '{}', '')`,
+            `a${String(made).padStart(3, '0')}`,
+            `typed ${made}`,
+          )
+      })
+      const browser = new TestBrowser(service)
+      const { claim } = await claimOn(browser, sub)
+      const wrong = await browser.post('/oauth/claim', { claim, choice: 'join', passphrase: 'wrong' })
+      assert.equal(wrong.status, 403)
+      const answer = await browser.post('/oauth/claim', { claim, choice: 'join', passphrase: mine.passphrase })
+      assert.deepEqual([answer.status, actorIn(answer)], [302, mine.id])
+      const [own] = await parts.passwordAccess.list(mine.id)
+      assert.equal(own?.actorId, mine.id)
+    })
+
     it('is not joined by a wrong passphrase, whose response reveals nothing and allows another attempt (IDP-08, WEB-12)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
