@@ -3,7 +3,7 @@ import { byKey } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { burstMs, intervalMs, type Rate, type Taken } from './gcra.ts'
 
-/** The same computation as `take` in `gcra.ts`: $2 is now, $3 the interval, $4 the burst. */
+/** The same computation as `take` in `gcra.ts`: $2 is now, $3 the interval of all that is taken, $4 the burst. */
 const from = `CASE WHEN rate_limit.empty_at < $2 THEN $2
                    WHEN rate_limit.empty_at > $2 + CAST($4 AS BIGINT) THEN $2 + $4 ELSE rate_limit.empty_at END`
 const fits = `(${from}) + $3 <= $2 + $4`
@@ -14,8 +14,12 @@ const TAKE = `INSERT INTO rate_limit (key, empty_at, refused) VALUES ($1, CAST($
     refused = CASE WHEN ${fits} THEN 0 ELSE rate_limit.refused + 1 END
   RETURNING empty_at, refused`
 
-export async function takeStored(tx: Transaction, key: string, now: number, rate: Rate): Promise<Taken> {
-  const row = await tx.get<{ empty_at: number; refused: number }>(TAKE, key, now, intervalMs(rate), burstMs(rate))
+/** Takes `count` from the bucket, or nothing. */
+export async function takeStored(tx: Transaction, key: string, now: number, rate: Rate, count = 1): Promise<Taken> {
+  const taken = intervalMs(rate) * count
+  // An empty bucket has no row, with which the statement compares.
+  if (taken > burstMs(rate)) return { isAllowed: false, emptyAt: now }
+  const row = await tx.get<{ empty_at: number; refused: number }>(TAKE, key, now, taken, burstMs(rate))
   if (row === undefined) throw new Error('Cannot read the rate limit: the upsert returned no row')
   return { isAllowed: row.refused === 0, emptyAt: row.empty_at }
 }

@@ -25,12 +25,15 @@ export interface Demand {
   readonly limit: LimitKey
   /** The owner of the bucket: an IP address, an actor or an email address. Null when unknown, which is not counted. */
   readonly of: string | null
+  /** How many to take, or nothing. Default: 1. */
+  readonly count?: number
 }
 
 interface Bucket {
   readonly limit: LimitKey
   readonly key: string
   readonly rate: Rate
+  readonly count: number
 }
 
 const purgeEveryMs = 600_000
@@ -55,7 +58,7 @@ export class Limiter {
   }
 
   /**
-   * Takes one from each bucket in order and stops at the first full one. A refusal by a narrow limit does not count against
+   * Takes from each bucket in order and stops at the first full one. A refusal by a narrow limit does not count against
    * the wider limits.
    *
    * @returns the rate-limit headers of the bucket with the least remaining.
@@ -87,11 +90,11 @@ export class Limiter {
     return this.#purging
   }
 
-  #bucketsOf({ limit, of }: Demand): readonly Bucket[] {
+  #bucketsOf({ limit, of, count = 1 }: Demand): readonly Bucket[] {
     const rate = this.#deps.rates[limit]
     if (rate === null || (of === null && perOf(limit) !== 'total')) return []
     const owners = perOf(limit) === 'source' ? sourceBuckets(of ?? '', rate) : [{ of: of ?? '', rate }]
-    return owners.map((owner) => ({ limit, rate: owner.rate, key: keyOf(limit, owner.of) }))
+    return owners.map((owner) => ({ limit, rate: owner.rate, key: keyOf(limit, owner.of), count }))
   }
 
   async #take(buckets: readonly Bucket[]): Promise<readonly Taken[]> {
@@ -100,8 +103,8 @@ export class Limiter {
       const taken = await store.write(
         async (tx) => {
           const all: Taken[] = []
-          for (const { key, rate } of buckets) {
-            const one = await takeStored(tx, key, now(), rate)
+          for (const { key, rate, count } of buckets) {
+            const one = await takeStored(tx, key, now(), rate, count)
             all.push(one)
             if (!one.isAllowed) break
           }
@@ -116,8 +119,8 @@ export class Limiter {
     } catch (error) {
       this.#complain(error)
       const all: Taken[] = []
-      for (const { key, rate } of buckets) {
-        const one = this.#fallback.take(key, now(), rate)
+      for (const { key, rate, count } of buckets) {
+        const one = this.#fallback.take(key, now(), rate, count)
         all.push(one)
         if (!one.isAllowed) break
       }
@@ -125,9 +128,9 @@ export class Limiter {
     }
   }
 
-  #refusal({ limit, rate }: Bucket, emptyAt: number): ServiceError {
+  #refusal({ limit, rate, count }: Bucket, emptyAt: number): ServiceError {
     this.#deps.metrics.limitRefused(limit)
-    return tooMany(limit, rate, bucketStandingOf(emptyAt, this.#deps.now(), rate))
+    return tooMany(limit, rate, bucketStandingOf(emptyAt, this.#deps.now(), rate, count))
   }
 
   /** Logs at most one warning a minute, with the number of failures since the last one. */

@@ -5,7 +5,7 @@ import type { Rate } from './gcra.ts'
 
 /**
  * The owner of a bucket: the sender, the target, the pair of both, all requests together (`total`), a browser that has proven
- * the target before, or a caller of an actor, such as an AI client, which each process counts separately.
+ * the target before, or a caller of an actor, such as an AI client.
  *
  * A limit for a target has one for the pair, at most half as large: no sender can use up what others have at the target. A
  * known browser has only its own limit, so it passes when many senders have used up the target.

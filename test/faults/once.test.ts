@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
 import type { App } from '../../src/troupe.ts'
 import { forEachPair } from '../support/service-pair.ts'
-import { forEachService, type TestActor } from '../support/service.ts'
+import { forEachService, type StartOptions, type TestActor } from '../support/service.ts'
 import { relateTo } from '../support/recording-peer.ts'
 
 forEachService((start) => {
@@ -206,6 +206,39 @@ forEachService((start) => {
       const { store } = await service.app.running()
       const rows = await store.read((q) => q.all('SELECT key FROM idempotent_request WHERE actor_id = $1', actor.id))
       assert.equal(rows.length, 2)
+    })
+
+    it('keeps as many responses and bytes in two processes as in one (QUO-11)', async () => {
+      const runs = { mine: 0 }
+      const options: StartOptions = {
+        now: () => Date.UTC(2031, 0, 1),
+        rateLimits: { '*': null, 'kept_response/client': { count: 12, seconds: 86_400 } },
+        declare: (app) =>
+          app.action('export', ({ input }) => {
+            runs.mine += 1
+            return 'x'.repeat((input as { length: number }).length)
+          }),
+      }
+      const service = await start(options)
+      const both = [service, await start({ ...options, database: service.databaseUrl })] as const
+      const actor = await service.createActor()
+      const run = async (at: 0 | 1, key: string, length: number): Promise<number> => {
+        const answer = await both[at].request(`/${actor.id}/actions/export`, {
+          method: 'POST',
+          headers: { authorization: actor.authorization, 'content-type': 'application/json', 'idempotency-key': key },
+          body: JSON.stringify({ length }),
+        })
+        return answer.status
+      }
+      // 1 + 6 of 12 are used, and then 1 + 3.
+      assert.deepEqual([await run(0, 'a', 6 * 1024), await run(1, 'b', 3 * 1024)], [200, 200])
+      // Another 2 KiB do not fit.
+      assert.deepEqual([await run(0, 'c', 2 * 1024), await run(1, 'c', 2 * 1024)], [200, 429])
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, n) => run(n % 2 === 0 ? 0 : 1, `further-${n}`, 1)),
+      )
+      assert.deepEqual(answers, [429, 429, 429, 429, 429, 429])
+      assert.equal(runs.mine, 3)
     })
 
     it('returns Location to repetitions even when the response was too large to store (CON-05)', async () => {

@@ -9,14 +9,14 @@ import type { KeptAnswer, Once } from '../../operation/idempotency.ts'
 import { currentContext } from '../../observe/context.ts'
 import type { Operation } from '../../permission/operation.ts'
 import type { Permission } from '../../permission/permission.ts'
-import type { LocalLimiter } from '../../rate-limit/local-limiter.ts'
+import type { Limiter } from '../../rate-limit/limiter.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { errorResponse, toServiceError } from '../edge/error-response.ts'
 import type { Exchange } from './route.ts'
 
 export interface IdempotencyDeps {
   readonly once: Once
-  readonly localLimiter: Pick<LocalLimiter, 'charge'>
+  readonly limiter: Limiter
   readonly permission: Permission
   readonly config: Pick<Config, 'maxBodyBytes'>
 }
@@ -50,11 +50,14 @@ interface Keyed {
   readonly run: () => Promise<HttpResponse> | HttpResponse
 }
 
+/** Counts what the caller keeps, in all processes. @throws ServiceError `too_many_requests` */
+type Keep = (count: number) => Promise<unknown>
+
 /** A kept response counts once, and once again for each part of its body with this size. */
 const countedBytes = 1024
 
 async function withKey(
-  { once, permission, config, localLimiter }: IdempotencyDeps,
+  { once, permission, config, limiter }: IdempotencyDeps,
   { request, actor }: Exchange & { readonly actor: Actor },
   { caller, given, run }: Keyed,
 ): Promise<HttpResponse> {
@@ -65,9 +68,9 @@ async function withKey(
     )
   }
   const body = await request.body(config.maxBodyBytes)
-  const keep = (count: number): unknown =>
-    localLimiter.charge('kept_response/client', `${actor.id} ${callerName(caller)}`, count)
-  keep(1)
+  const keep: Keep = (count) =>
+    limiter.charge([{ limit: 'kept_response/client', of: `${actor.id} ${callerName(caller)}`, count }])
+  await keep(1)
   const asked = {
     actorId: actor.id,
     key: digest([callerName(caller), given]),
@@ -88,7 +91,7 @@ async function withKey(
           ...made,
           body,
           grants: grants(),
-          ...(made.stream === undefined && hasRoom(keep, body) ? {} : { isTooLarge: true as const }),
+          ...(made.stream === undefined && (await hasRoom(keep, body)) ? {} : { isTooLarge: true as const }),
         },
         isKept: true,
       }
@@ -108,11 +111,11 @@ async function withKey(
 }
 
 /** Whether the caller may keep one more body. The request has run, so it is never refused here. */
-function hasRoom(keep: (count: number) => unknown, body: string | null): boolean {
+async function hasRoom(keep: Keep, body: string | null): Promise<boolean> {
   const count = Math.floor(Buffer.byteLength(body ?? '') / countedBytes)
   if (count === 0) return true
   try {
-    keep(count)
+    await keep(count)
     return true
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'too_many_requests') return false
