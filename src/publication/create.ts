@@ -12,7 +12,7 @@ import type { DeliveryPort } from './delivery-port.ts'
 import type { DiffEntry } from './diff-store.ts'
 import { fullState } from './full-state.ts'
 import { deletePublisherSubscriptions } from './publisher-store.ts'
-import { hurryRepairs } from './queue-store.ts'
+import { repairFirst } from './queue-store.ts'
 import { Publications } from './publications.ts'
 import { Publisher } from './publisher.ts'
 import { WaitingChanges } from './waiting-changes.ts'
@@ -70,7 +70,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   delivery.connect(deliveries)
   runtime.metrics.backlogFrom(() => deliveries.backlog())
   trust.trustEnding.on(deletePublisherSubscriptions)
-  trust.trustRenewed.on((tx, actorId, peerId) => hurryRepairs(tx, { actorId, peerId }, now()))
+  trust.trustRenewed.on((tx, actorId, peerId) => repairFirst(tx, { actorId, peerId }, now()))
   trust.trustApproved.on(async (tx, actor, approved) => {
     if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.notify(tx, approved)
   })

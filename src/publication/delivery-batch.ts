@@ -35,9 +35,11 @@ import { findQueueStates, findQueuedDiffs, type QueueState, type QueuedDiff } fr
 import {
   type Attempt,
   type BatchOutcome,
+  beforeChanges,
   claimProbe,
   commitOutcomes,
   extendLease,
+  longestLookMs,
   putFullState,
   type QueueKey,
   type Repair,
@@ -179,6 +181,15 @@ export class DeliveryBatches {
     if (isRepairDue(state, first, now())) return this.#repair(lease, state)
     if (!maySend(state)) return this.#endWithoutAttempt(lease, state, 'idle')
     if (first === undefined) return this.#endWithoutAttempt(lease, state, 'now', { committed: state.sequence })
+    const heldUntil = heldUntilRepair(state, first, now())
+    if (heldUntil !== null) return this.#endWithoutAttempt(lease, state, heldUntil)
+    return this.#sendFirst(lease, start, first)
+  }
+
+  /** Sends, unless the circuit of the peer is open. */
+  async #sendFirst(lease: QueueLease, start: BatchStart, first: QueuedDiff): Promise<BatchResult> {
+    const { now } = this.#deps
+    const { state } = start
     const circuit = judgeCircuit(state.circuit, now(), this.#deps.policy)
     if (circuit === 'open') return this.#endWithoutAttempt(lease, state, state.circuit.openUntil ?? 'now')
     if (circuit === 'closed' && !mayStart(state, this.#deps.policy)) {
@@ -330,7 +341,8 @@ export class DeliveryBatches {
   async #repair(lease: QueueLease, state: QueueState): Promise<BatchResult> {
     const isWritten = await this.#deps.writeResync(lease.queue)
     const repair = isWritten ? state.repair : noDoubt
-    return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now')
+    const committed = isWritten && holdsChanges(state) ? state.sequence : 0
+    return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now', { committed })
   }
 
   #call({ state, url, bearer }: Batch, { body, headers }: OutgoingCallback): Promise<PeerOutcome> {
@@ -379,6 +391,7 @@ export class DeliveryBatches {
       ...progressOf(last, sent.at(-2)?.covers ?? 0),
       ...continuationOf(last),
       repair,
+      repairWasAt: state.repair.at,
       isRepaired: state.repair.at !== null && repair.at === null,
       failingSince: isHealthy ? null : (state.failingSince ?? now()),
       attempts: sent.map(({ attempt }) => attempt),
@@ -412,6 +425,7 @@ export class DeliveryBatches {
       failingSince: state.failingSince,
       state: state.state === 'stopped' ? 'stopped' : 'live',
       repair: state.repair,
+      repairWasAt: state.repair.at,
       next,
       attempts: [],
       circuit: null,
@@ -462,14 +476,29 @@ function isUnsupported({ kind }: QueuedDiff, { facts }: QueueState, now: number)
   return kind === 'resync' && supports(facts, 'subscriptionresync', now) === false
 }
 
-/** Whether the copy of the peer is in doubt and its repair is due. Diffs that wait are sent first, unless the queue is stopped. */
-function isRepairDue(
-  { repair, state, approved, baseuri }: QueueState,
-  first: QueuedDiff | undefined,
-  now: number,
-): boolean {
+/**
+ * Whether the copy of the peer is in doubt and its repair is due. Diffs that wait are sent first, unless the queue is stopped or
+ * they are held.
+ */
+function isRepairDue(queue: QueueState, first: QueuedDiff | undefined, now: number): boolean {
+  const { repair, state, approved, baseuri } = queue
   const isDue = repair.at !== null && repair.at <= now
-  return isDue && approved && baseuri !== '' && (state === 'stopped' || first === undefined)
+  const isFirst = state === 'stopped' || first === undefined || (holdsChanges(queue) && first.kind === 'diff')
+  return isDue && approved && baseuri !== '' && isFirst
+}
+
+/** Whether the resync of the repair replaces the changes that wait. */
+function holdsChanges({ repair, peerApproved }: QueueState): boolean {
+  return !peerApproved || repair.at === beforeChanges
+}
+
+/**
+ * Until when changes are held for a peer that has not approved and has refused one. The approval makes the repair due, whose resync
+ * replaces the changes. Without a refusal changes are sent, because the message about the approval may have been lost.
+ */
+function heldUntilRepair({ repair, peerApproved }: QueueState, { kind }: QueuedDiff, now: number): number | null {
+  const isHeld = !peerApproved && kind === 'diff' && repair.at !== null && repair.at > now
+  return isHeld ? Math.min(repair.at, now + longestLookMs) : null
 }
 
 /** A callback that failed finally leaves the copy in doubt until the peer has accepted the full state. */

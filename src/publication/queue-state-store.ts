@@ -27,6 +27,8 @@ export interface QueueState {
   readonly relationship: string
   readonly secret: Sealed
   readonly approved: boolean
+  /** The approval of the peer, as it last reported. Its message may have been lost. */
+  readonly peerApproved: boolean
   readonly facts: TrustFacts
   readonly circuit: Circuit
   /** Number of queues of a failing peer that any process has leased. 0 while the peer is not failing. */
@@ -78,7 +80,8 @@ export async function findQueueStates(
       `/* delivery */ SELECT queue.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
        s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.repair_at AS "repairAt", s.repairs,
        s.leased_until AS "leasedUntil",
-       t.baseuri, t.relationship, t.secret, t.approved, t.approved_until AS "approvedUntil", t.facts, t.failures, t.open_until AS "openUntil",
+       t.baseuri, t.relationship, t.secret, t.approved, t.approved_until AS "approvedUntil",
+       t.peer_approved AS "peerApproved", t.facts, t.failures, t.open_until AS "openUntil",
        a.watched_until AS "watchedUntil",
        CASE WHEN t.failures > 0 THEN (
          SELECT COUNT(*) FROM publisher_subscription o
@@ -109,6 +112,7 @@ function toQueueState(
   return {
     ...row,
     approved: isApprovedAt({ approved: row.approved !== 0, approvedUntil }, now),
+    peerApproved: row.peerApproved !== 0,
     facts: JSON.parse(row.facts) as TrustFacts,
     circuit: { failures, openUntil },
     repair: { at: repairAt, failures: repairs },

@@ -195,6 +195,8 @@ export interface BatchOutcome {
   readonly failingSince: number | null
   readonly state: 'live' | 'stopped'
   readonly repair: Repair
+  /** The time of the repair when the batch began. An approval during the batch makes it earlier. */
+  readonly repairWasAt: number | null
   /** The last attempt was a resync or the full state, after which the copy is no longer in doubt. */
   readonly isRepaired?: boolean
   /** Next attempt: at a time, `now` under the same lease if a diff waits, or `idle` until the next change. */
@@ -207,14 +209,17 @@ export interface BatchOutcome {
 
 /** Whether the copy of the peer may lack a change, and when it is repaired by a resync. */
 export interface Repair {
-  /** Unix milliseconds. Null: the copy is not in doubt. */
+  /** Unix milliseconds. Null: the copy is not in doubt. `beforeChanges`: at once, and before the changes that wait. */
   readonly at: number | null
   /** Resyncs that failed in a row. */
   readonly failures: number
 }
 
+/** The time of a repair that precedes the changes that wait. */
+export const beforeChanges = 0
+
 /** The longest time until a queue is looked at that waits for its repair. A longer one would mean a clock that was set back. */
-const longestLookMs = 3_600_000
+export const longestLookMs = 3_600_000
 
 /** Consecutive deliveries from this number on are stored as one row. */
 const leastRun = 4
@@ -280,6 +285,9 @@ async function insertRuns(tx: Transaction, recorded: readonly WithRun[]): Promis
   )
 }
 
+/** Condition: the repair was brought forward during the batch, and is still needed. */
+const isHurried = 'r.repair IS NOT NULL AND repair_at < r.was'
+
 /** Returns the queues whose lease was valid, each with whether the lease stays. */
 async function commitQueues(
   tx: Transaction,
@@ -296,15 +304,16 @@ async function commitQueues(
         `/* delivery */ UPDATE publisher_subscription SET
        committed = CASE WHEN committed < r.done THEN r.done ELSE committed END,
        attempts = r.tries, uncertain = r.unknowns, failing_since = r.failing, state = r.standing,
-       repair_at = r.repair, repairs = r.repaired,
+       repair_at = CASE WHEN ${isHurried} THEN repair_at ELSE r.repair END, repairs = r.repaired,
        leased_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > committed THEN r.lease ELSE 0 END,
        due_at = CASE
          WHEN r.due = -1 AND r.standing = 'live' THEN NULL
-         WHEN r.due = -1 OR sequence <= r.done OR sequence <= committed THEN r.look
+         WHEN r.due = -1 OR sequence <= r.done OR sequence <= committed THEN
+           CASE WHEN ${isHurried} THEN repair_at ELSE r.look END
          WHEN r.due > 0 THEN r.due
          ELSE r.lease END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, lease BIGINT, done BIGINT, tries BIGINT, unknowns BIGINT,
-       failing BIGINT, standing TEXT, due BIGINT, repair BIGINT, repaired BIGINT, look BIGINT) AS r
+       failing BIGINT, standing TEXT, due BIGINT, repair BIGINT, repaired BIGINT, look BIGINT, was BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease${named.sql}
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
        leased_until AS "leasedUntil"`,
@@ -323,6 +332,7 @@ async function commitQueues(
             made.repair.at,
             made.repair.failures,
             made.repair.at === null ? null : Math.min(made.repair.at, now + longestLookMs),
+            made.repairWasAt,
           ]),
         ),
         ...named.params,
@@ -533,6 +543,23 @@ export async function hurryRepairs(tx: Transaction, of: Partial<QueueKey>, now: 
        due_at = CASE WHEN leased_until > ${at} THEN due_at ELSE ${at} END
      WHERE repair_at > ${at}${given.map(([column], index) => ` AND ${column} = $${index + 1}`).join('')}`,
     ...given.map(([, value]) => value),
+    now,
+  )
+}
+
+/** Like `hurryRepairs`, after an approval. The resyncs also replace the changes that wait, because the peer may have refused some. */
+export async function repairFirst(
+  tx: Transaction,
+  { actorId, peerId }: Pick<QueueKey, 'actorId' | 'peerId'>,
+  now: number,
+): Promise<void> {
+  const at = 'CAST($3 AS BIGINT)'
+  await tx.run(
+    `/* delivery */ UPDATE publisher_subscription SET repair_at = ${beforeChanges},
+       due_at = CASE WHEN leased_until > ${at} THEN due_at ELSE ${at} END
+     WHERE actor_id = $1 AND peer_id = $2 AND repair_at IS NOT NULL`,
+    actorId,
+    peerId,
     now,
   )
 }

@@ -7,6 +7,7 @@ import { movingWorld, takeAt } from '../support/moving.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { PythonSubscriber } from '../support/python-subscriptions.ts'
 import { RecordingPeer, type Reply, relateTo } from '../support/recording-peer.ts'
+import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 import { forEachService } from '../support/service.ts'
 import { untilEqual } from '../support/until.ts'
 
@@ -42,11 +43,9 @@ forEachService((start) => {
       },
       /** Each callback: its minute, its type, and its sequence number. */
       callbacks: () =>
-        remote.received.map(({ at, body }) => [
-          Math.round((at - begun) / minuteMs),
-          body?.['type'] ?? 'diff',
-          body?.['sequence'],
-        ]),
+        remote.received
+          .filter(({ path }) => path.includes('/callbacks/subscriptions/'))
+          .map(({ at, body }) => [Math.round((at - begun) / minuteMs), body?.['type'] ?? 'diff', body?.['sequence']]),
       state: async () => {
         const answer = await actor.request('GET', `/subscriptions/${peer.peerId}/${id}?timeline=true`)
         const shown = (await answer.json()) as {
@@ -217,6 +216,107 @@ forEachService((start) => {
       assert.equal((await actor.request('PUT', path, { approved: true })).status, 204)
       await until(() => remote.received.some(({ body }) => body?.['type'] === 'resync'), 100)
       await until(async () => !(await state()).isFailing, 100)
+    })
+  })
+
+  describe('a peer that has not approved the renewed relationship', () => {
+    const withdraw = async ({ service, actor, peer, clock }: World): Promise<void> => {
+      const { store } = await service.app.running()
+      await store.writeActor(actor.id, async (tx) => {
+        const trust = await findTrust(tx, actor.id, peer.peerId)
+        assert.ok(trust !== null)
+        const facts = {
+          aw_supported: 'subscriptionresync',
+          capabilities_fetched_at: new Date(clock.now()).toISOString(),
+        }
+        await updateTrust(tx, { ...trust, facts, peerApproved: false }, clock.now())
+      })
+    }
+    const approve = async ({ peer }: World): Promise<void> => {
+      assert.equal((await peer.request('POST', `/trust/friend/${peer.peerId}`, { approved: true })).status, 204)
+    }
+
+    for (const held of [0, 1, 3]) {
+      it(`gets none of ${held} changes after it refused one, and one resync when it approves (SUB-23)`, async () => {
+        const made = await world([403])
+        const { put, remote, state, until, callbacks, service } = made
+        await withdraw(made)
+        await put('sunny')
+        await until(async () => (await state()).outcomes[1] === 'failed', 100)
+        for (let n = 1; n <= held; n += 1) await put(`rainy ${n}`)
+        await service.settled()
+        assert.deepEqual(callbacks(), [[0, 'diff', 1]])
+        remote.replies = [204]
+        await approve(made)
+        await until(async () => !(await state()).isFailing, 100)
+        await put('clear')
+        await until(async () => (await state()).outcomes[held + 3] === 'delivered', 100)
+        assert.deepEqual(callbacks(), [
+          [0, 'diff', 1],
+          [0, 'resync', held + 2],
+          [0, 'diff', held + 3],
+        ])
+        const { outcomes } = await state()
+        assert.deepEqual(Object.values(outcomes), [
+          ...Array.from({ length: held + 1 }, () => 'superseded'),
+          'delivered',
+          'delivered',
+        ])
+      })
+    }
+
+    it('gets the resync at once when it approves while it still refuses the one before (SUB-23)', async () => {
+      const { promise: refusal, resolve: refuse } = Promise.withResolvers<number>()
+      const made = await world([403, refusal])
+      const { put, remote, state, until, callbacks, clock, service } = made
+      await withdraw(made)
+      await put('sunny')
+      await until(async () => (await state()).outcomes[1] === 'failed', 100)
+      await put('rainy')
+      await service.settled()
+      clock.pass(minuteMs)
+      await untilEqual(
+        () => callbacks().length,
+        () => 2,
+      )
+      remote.replies = [204]
+      await approve(made)
+      refuse(403)
+      await until(async () => !(await state()).isFailing, 100)
+      assert.deepEqual(callbacks(), [
+        [0, 'diff', 1],
+        [1, 'resync', 3],
+        [1, 'resync', 4],
+      ])
+    })
+
+    it('gets resyncs that become rarer while it does not approve, and no change (SUB-23)', async () => {
+      const made = await world([403])
+      const { put, clock, service, callbacks } = made
+      await withdraw(made)
+      for (let hour = 0; hour < 72; hour += 1) {
+        await put(hour)
+        await service.settled()
+        clock.pass(hourMs)
+        await service.settled()
+      }
+      const kinds = Map.groupBy(callbacks(), ([, type]) => type)
+      assert.equal(kinds.get('diff')?.length, 1)
+      const resyncs = kinds.get('resync')?.length ?? 0
+      assert.ok(resyncs >= 5 && resyncs <= 16, `${resyncs} resyncs`)
+    })
+
+    it('gets every change while it accepts them, because the message about its approval may be lost (SUB-23)', async () => {
+      const made = await world([204])
+      const { put, until, callbacks } = made
+      await withdraw(made)
+      for (const mood of ['sunny', 'rainy', 'windy']) await put(mood)
+      await until(() => callbacks().length === 3, 100)
+      assert.deepEqual(callbacks(), [
+        [0, 'diff', 1],
+        [0, 'diff', 2],
+        [0, 'diff', 3],
+      ])
     })
   })
 
