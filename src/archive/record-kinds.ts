@@ -303,7 +303,7 @@ export const recordKinds: readonly RecordKind[] = [
       text('peer_id'),
       text('subscription_id'),
       integer('sequence'),
-      text('diff_kind', { column: 'kind', check: choice('diff', 'resync') }),
+      text('diff_kind', { column: 'kind', check: choice('diff', 'resync', 'full', 'erasure') }),
       value('data'),
       flag('replaces'),
       time('created_at'),

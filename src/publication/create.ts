@@ -5,6 +5,7 @@ import { subscriptionChange } from '../live/live.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { PropertyRoom } from '../property/create.ts'
+import { findProperties } from '../property/property-store.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
 import type { TrustRoom } from '../trust/create.ts'
@@ -65,7 +66,7 @@ interface PublicationNeeds {
 
 export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   const { config, store, live, registry, log, now, handles } = runtime
-  const { permission, publisher, waitingChanges, trust, outbox, delivery } = needs
+  const { permission, publisher, waitingChanges, trust, outbox, delivery, property } = needs
   const deliveries = createWorker(runtime, needs)
   delivery.connect(deliveries)
   runtime.metrics.backlogFrom(() => deliveries.backlog())
@@ -74,6 +75,11 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   trust.trustApproved.on(async (tx, actor, approved) => {
     if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.notify(tx, approved)
   })
+  trust.rightsChanged.on((tx, actor, change) =>
+    publisher.rightsChanged(tx, actor, change, async (q) =>
+      property.declared.allPresent(await findProperties(q, actor.id)),
+    ),
+  )
   const publications = new Publications({
     store,
     live,

@@ -298,7 +298,7 @@ export class DeliveryBatches {
         : diffCallback(batch, diff, shown ?? hidden, this.#deps)
     const sentAt = now()
     const outcome = await this.#call(batch, callback)
-    if (shown !== null) this.#record(batch, diff, callback, outcome)
+    if (shown !== null && diff.kind !== 'erasure') this.#record(batch, diff, callback, outcome)
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
     const status = outcome.kind === 'answered' ? outcome.status : null
@@ -316,7 +316,7 @@ export class DeliveryBatches {
       covers,
       attempt: attemptOf(diff.sequence, verdict, { sentAt, answeredAt: status === null ? null : endedAt }),
       before,
-      isWhole: diff.kind !== 'diff',
+      isWhole: diff.kind === 'resync' || diff.kind === 'full',
       // A peer has other reasons for 409, too.
       isLoop: status === 409 && isLoop(hopsAfter(String(diff.hops))),
       verdict,
@@ -446,9 +446,10 @@ function attemptOf(sequence: number, verdict: DeliveryVerdict, times: Pick<Attem
 
 /** The part of a diff that the peer may read. Null: none. */
 function visible(
-  { data, replaces }: QueuedDiff,
+  { kind, data, replaces }: QueuedDiff,
   { state, mayRead }: Batch,
 ): Pick<QueuedDiff, 'data' | 'replaces'> | null {
+  if (kind === 'erasure') return { data, replaces }
   const shown = visiblePart(data, state, mayRead)
   return shown === null ? null : { data: shown, replaces }
 }
@@ -483,7 +484,7 @@ function isUnsupported({ kind }: QueuedDiff, { facts }: QueueState, now: number)
 function isRepairDue(queue: QueueState, first: QueuedDiff | undefined, now: number): boolean {
   const { repair, state, approved, baseuri } = queue
   const isDue = repair.at !== null && repair.at <= now
-  const isFirst = state === 'stopped' || first === undefined || (holdsChanges(queue) && first.kind === 'diff')
+  const isFirst = state === 'stopped' || first === undefined || (holdsChanges(queue) && isChange(first))
   return isDue && approved && baseuri !== '' && isFirst
 }
 
@@ -492,12 +493,17 @@ function holdsChanges({ repair, peerApproved }: QueueState): boolean {
   return !peerApproved || repair.at === beforeChanges
 }
 
+/** Whether the callback brings a part of the state, and not all of it. */
+function isChange({ kind }: QueuedDiff): boolean {
+  return kind === 'diff' || kind === 'erasure'
+}
+
 /**
  * Until when changes are held for a peer that has not approved and has refused one. The approval makes the repair due, whose resync
  * replaces the changes. Without a refusal changes are sent, because the message about the approval may have been lost.
  */
-function heldUntilRepair({ repair, peerApproved }: QueueState, { kind }: QueuedDiff, now: number): number | null {
-  const isHeld = !peerApproved && kind === 'diff' && repair.at !== null && repair.at > now
+function heldUntilRepair({ repair, peerApproved }: QueueState, first: QueuedDiff, now: number): number | null {
+  const isHeld = !peerApproved && isChange(first) && repair.at !== null && repair.at > now
   return isHeld ? Math.min(repair.at, now + longestLookMs) : null
 }
 

@@ -69,7 +69,7 @@ export interface DiffEntry {
   readonly peerId: string
   readonly subscriptionId: string
   readonly sequence: number
-  readonly kind: 'diff' | 'resync'
+  readonly kind: 'diff' | 'resync' | 'erasure'
   readonly data: JsonText
   readonly replaces: boolean
   /** JSON array: up to five names that changed, and the number of further ones. Empty: everything, as after a resync. */
@@ -248,13 +248,15 @@ async function dropRows(tx: Transaction, rows: string, only: string | null, now:
 /** A diff as a peer reads it. */
 export interface StoredDiff {
   readonly sequence: number
+  /** `erasure` deletes what the peer may no longer read, so the rights of the peer do not filter its names. */
+  readonly kind: 'diff' | 'full' | 'erasure'
   readonly data: JsonText
   readonly replaces: boolean
   /** Unix milliseconds. */
   readonly createdAt: number
 }
 
-const columns = 'sequence, data, replaces, created_at AS "createdAt"'
+const columns = 'sequence, kind, data, replaces, created_at AS "createdAt"'
 
 function toDiff(row: Row<StoredDiff>): StoredDiff {
   return { ...row, replaces: row.replaces !== 0 }
@@ -281,7 +283,7 @@ export async function findDiffs(
 ): Promise<StoredDiff[]> {
   const rows = await q.all<Row<StoredDiff>>(
     `SELECT ${columns} FROM (
-       SELECT sequence, data, replaces, created_at,
+       SELECT sequence, kind, data, replaces, created_at,
          SUM(LENGTH(data)) OVER (ORDER BY sequence) - LENGTH(data) AS before
        FROM diff
        WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND kind <> 'resync' AND cleared_at IS NULL

@@ -372,6 +372,7 @@ export class Publications {
 }
 
 function shown(diff: StoredDiff, scope: Scope, mayRead: MayRead): StoredDiff {
+  if (diff.kind === 'erasure') return diff
   const data = visiblePart(diff.data, scope, mayRead)
   return data === null ? { ...diff, data: withheld, replaces: false } : { ...diff, data }
 }

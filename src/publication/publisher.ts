@@ -9,6 +9,8 @@ import { isObject, type JsonText, known, members, object } from '../json/json.ts
 import { type Change, type ChangeSink, changedNames } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { requestOrigin } from '../origin.ts'
+import type { ChangedRights } from '../trust/permissions.ts'
+import { changedCopy } from './changed-rights.ts'
 import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Made, type Subscriber } from './diff-store.ts'
 import { projectDiff, type ProjectedDiff } from './project-diff.ts'
 import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
@@ -132,6 +134,46 @@ export class Publisher {
         id === subscriptionId && !isSuspended(suspensions, target, subtarget),
     )
     return this.#resyncSubscribers(tx, actorId, subscribers, '')
+  }
+
+  /**
+   * After a change of rights: deletes from the copies of the peer what it may no longer read, and lets it fetch what it may read
+   * now. The Python library compares only the patterns of the permissions that it receives. A peer without callbacks keeps no
+   * copy that this service maintains. One without approval may not know the present names.
+   */
+  async rightsChanged(
+    tx: Transaction,
+    actor: LockedActor,
+    change: ChangedRights,
+    presentOf: (q: Queries) => Promise<Parameters<typeof changedCopy>[2]>,
+  ): Promise<void> {
+    if (actor.subscriptionCount === 0) return
+    const found = await findSubscribers(tx, actor.id, 'properties', { peerId: change.peerId })
+    const made = this.#now(tx)
+    const sent = found.filter((one) => deliversCallbacks(one.granularity) && isApprovedAt(one, made.createdAt))
+    if (sent.length === 0) return
+    const [present, suspensions] = await Promise.all([presentOf(tx), findSuspensions(tx, actor.id)])
+    const changed = sent
+      .filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
+      .map((subscriber) => ({ subscriber, ...changedCopy(change, subscriber, present) }))
+    const entries = changed.flatMap(({ subscriber, erasure }): DiffEntry[] =>
+      erasure === null
+        ? []
+        : [
+            {
+              ...entryOf(subscriber, subscriber.sequence + 1, made),
+              kind: 'erasure',
+              data: erasure,
+              replaces: false,
+              changed: changedIn(erasure, subscriber),
+            },
+          ],
+    )
+    await this.#write(tx, actor.id, { entries, made })
+    const behind = changed.flatMap(({ subscriber, erasure, needsState }) =>
+      needsState ? [{ ...subscriber, sequence: subscriber.sequence + Number(erasure !== null) }] : [],
+    )
+    await this.#resyncSubscribers(tx, actor.id, behind, '')
   }
 
   /** Returns whether a resync was written. */

@@ -40,8 +40,8 @@ export interface QueueState {
 /** A diff that waits to be sent. */
 export interface QueuedDiff {
   readonly sequence: number
-  /** `full` is the full state, for peers without support for resync callbacks. */
-  readonly kind: 'diff' | 'resync' | 'full'
+  /** `full` is the full state, for peers without support for resync callbacks. `erasure`: see `StoredDiff`. */
+  readonly kind: 'diff' | 'resync' | 'full' | 'erasure'
   readonly data: JsonText
   readonly replaces: boolean
   readonly createdAt: number

@@ -14,7 +14,7 @@ import { Expiries } from './expiries.ts'
 import { Invitations } from './invitations/invitations.ts'
 import { LastSeen } from './last-seen.ts'
 import { TrustCalls } from './handshake/peer-calls.ts'
-import { Permissions, type PermissionsDeps } from './permissions.ts'
+import { type ChangedRights, Permissions, type PermissionsDeps } from './permissions.ts'
 import { Relationships } from './relationships.ts'
 import { deletionNoticesOfActors } from './trust-notifications.ts'
 import type { Self, TrustDeps } from './trust-deps.ts'
@@ -48,6 +48,8 @@ function trustEvents() {
     trustApproved: new DomainEvent<[tx: Transaction, actor: LockedActor, trust: Trust]>(),
     /** The owner approved or declined the request of a peer, and the transaction is committed. The emitter does not wait. */
     trustDecided: new DomainEvent<[trust: Trust, decided: 'approved' | 'denied']>(),
+    /** The owner changed what a peer may reach, a grant ended, or the trust type changed. */
+    rightsChanged: new DomainEvent<[tx: Transaction, actor: LockedActor, change: ChangedRights]>(),
     /** The approval of a relationship reached its end. */
     approvalExpired: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
     /** Both sides have approved, and the transaction is committed. The emitter does not wait. */
@@ -82,6 +84,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
       store.afterCommit(tx, () => fireDeleted(trustDeps, locked, trust, false))
     },
     onExpired: events.approvalExpired.emit,
+    onRightsChanged: events.rightsChanged.emit,
   })
   const trustDeps: TrustDeps = {
     ...runtime,
@@ -96,15 +99,12 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     wakeDelivery: (tx, actorId) => store.afterCommit(tx, () => wakeDeliveries(actorId)),
     defaultRelationship: config.relationship,
     maxPending: config.maxPendingTrusts,
-    isAutoAccepted: (name) =>
-      config.autoAcceptTrust &&
-      name === config.relationship &&
-      relationships.types.find(name)?.neverAutoApproved !== true,
+    isAutoAccepted: (name) => isAutoAccepted(name, config, relationships.types),
     onEnd: events.trustEnding.emit,
     onRenewed: events.trustRenewed.emit,
     onApproved: events.trustApproved.emit,
     onDecided: (trust, decided) => void events.trustDecided.emit(trust, decided),
-    notifyRights: (tx, trust) => permissions.notify(tx, trust),
+    onTypeChanged: permissions.typeChanged,
     onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
   const trusts = new Trusts(trustDeps)
@@ -116,4 +116,9 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   const companions = new Companions(trustDeps, trusts, peerClient)
   const contacts = new LastSeen(store, log, now)
   return { trusts, invitations, companions, contacts, permissions, expiries, relationships, trustDeps, ...events }
+}
+
+function isAutoAccepted(name: string, config: Runtime['config'], types: TrustTypes): boolean {
+  const { autoAcceptTrust, relationship } = config
+  return autoAcceptTrust && name === relationship && types.find(name)?.neverAutoApproved !== true
 }

@@ -67,8 +67,17 @@ export interface PermissionsDeps {
   /** Whether the application declares an operation or a resource that this name matches. */
   readonly declares: (category: Category, name: string) => boolean
   readonly needsApproval: (category: Category, name: string) => boolean
+  /** Runs in the transaction that changes what a peer may reach, before the peer is notified. */
+  readonly onRightsChanged: (tx: Transaction, actor: LockedActor, change: ChangedRights) => Promise<void>
   /** Null: peers are not notified of changed permissions. */
   readonly enqueue: EnqueueNotice | null
+}
+
+/** The effective permissions of a peer before and after a change. */
+export interface ChangedRights {
+  readonly peerId: string
+  readonly before: EffectiveRules
+  readonly after: EffectiveRules
 }
 
 /** The effective permissions, as the API shows them. */
@@ -247,7 +256,11 @@ export class Permissions {
       const first = firstEnd(done.override?.rules ?? {})
       if (first !== null) await this.#deps.scheduleExpiry(tx, trust, first)
       await live.record(tx, locked, 'trust', [peerId])
-      await this.#notify(tx, trust, done.override)
+      const [old, rules] = [before, done.override].map((one) =>
+        this.#deps.relationships.effective(trust.relationship, one),
+      )
+      await this.#deps.onRightsChanged(tx, locked, { peerId, before: old ?? {}, after: rules ?? {} })
+      await this.#notify(tx, trust, done.override, rules)
       return done.result
     })
   }
@@ -276,11 +289,38 @@ export class Permissions {
       await setExpiry(tx, key, earliest(firstEnd(rules), trust.approvedUntil))
       if (!isOver && rules === stored) return
       await live.record(tx, locked, 'trust', [peerId])
+      if (!isOver) await this.#expired(tx, locked, { trust, override, kept })
       await this.#notify(tx, trust, kept, isOver ? {} : undefined)
     })
   }
 
-  /** Notifies the peer that its permissions changed, because its trust type changed. */
+  async #expired(
+    tx: Transaction,
+    actor: LockedActor,
+    {
+      trust,
+      override,
+      kept,
+    }: { readonly trust: Trust; readonly override: Override | null; readonly kept: Override | null },
+  ): Promise<void> {
+    const { relationships, onRightsChanged } = this.#deps
+    const { peerId, relationship } = trust
+    // Time 0 keeps the grants that have ended now.
+    const before = relationships.effective(relationship, override, 0)
+    await onRightsChanged(tx, actor, { peerId, before, after: relationships.effective(relationship, kept) })
+  }
+
+  /** The trust type of a relationship changed, and with it the permissions of the peer. */
+  readonly typeChanged = async (tx: Transaction, actor: LockedActor, before: Trust, after: Trust): Promise<void> => {
+    const { relationships, onRightsChanged } = this.#deps
+    const { actorId, peerId } = after
+    const override = await findOverride(tx, actorId, peerId)
+    const [old, rules] = [before, after].map(({ relationship }) => relationships.effective(relationship, override))
+    await onRightsChanged(tx, actor, { peerId, before: old ?? {}, after: rules ?? {} })
+    await this.#notify(tx, after, override)
+  }
+
+  /** Notifies the peer of its permissions. */
   async notify(tx: Transaction, trust: Trust): Promise<void> {
     await this.#notify(tx, trust, await findOverride(tx, trust.actorId, trust.peerId))
   }

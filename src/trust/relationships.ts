@@ -38,10 +38,13 @@ export class Relationships {
     this.#now = now
   }
 
-  /** The rules at this moment. A trust type that is not registered grants nothing until the owner adds rules. */
-  effective(relationship: string, override: Override | null): EffectiveRules {
+  /**
+   * The rules at a time, in Unix milliseconds. Default: now. A trust type that is not registered grants nothing until the owner
+   * adds rules.
+   */
+  effective(relationship: string, override: Override | null, at = this.#now()): EffectiveRules {
     const base: EffectiveRules = this.types.find(relationship)?.permissions ?? {}
-    return override === null ? base : mergeRules(base, unexpired(override.rules, this.#now()))
+    return override === null ? base : mergeRules(base, unexpired(override.rules, at))
   }
 
   judge(relationship: string, override: Override | null): (operation: Operation) => Verdict {

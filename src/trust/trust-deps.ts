@@ -62,7 +62,7 @@ export interface TrustDeps {
   /** Called after the commit when the owner approved or declined the request of a peer. */
   readonly onDecided: (trust: Trust, decided: 'approved' | 'denied') => void
   /** Notifies the peer of its permissions, in the transaction that changed its trust type. */
-  readonly notifyRights: (tx: Transaction, trust: Trust) => Promise<void>
+  readonly onTypeChanged: (tx: Transaction, actor: LockedActor, before: Trust, after: Trust) => Promise<void>
   /** Called after the commit, each time the approval of both sides becomes complete. The caller does not wait for it. */
   readonly onMutual: (actor: Self, peerId: string) => void
 }

@@ -40,6 +40,7 @@ export class Ledger {
   readonly #diffs: StatementSync
   readonly #suspensions: StatementSync
   readonly #acknowledged: StatementSync
+  readonly #erasure: StatementSync
   readonly #due: readonly (readonly [table: string, StatementSync])[]
   readonly #forgedActors: StatementSync
   readonly #trusts: StatementSync
@@ -78,6 +79,7 @@ export class Ledger {
       `SELECT sequence FROM delivery WHERE ${ofQueue} AND sequence > ? ORDER BY sequence`,
     )
     this.#diffs = this.#database.prepare(`SELECT sequence, kind, data FROM diff WHERE ${ofQueue}`)
+    this.#erasure = this.#database.prepare(`SELECT 1 FROM diff WHERE ${ofQueue} AND sequence = ? AND kind = 'erasure'`)
     this.#suspensions = this.#database.prepare("SELECT actor_id, subtarget FROM suspension WHERE target = 'properties'")
     const address = '(SELECT t.baseuri FROM trust t WHERE t.actor_id = w.actor_id AND t.peer_id = w.peer_id)'
     this.#due = [
@@ -298,6 +300,11 @@ export class Ledger {
   holds(actorId: string, peerId: string, subscriptionId: string, sequence: number): boolean {
     const row = this.#acknowledged.get(sequence, actorId, peerId, subscriptionId) as { isHeld: number } | undefined
     return row === undefined || row.isHeld === 1
+  }
+
+  /** Whether a diff deletes what the peer may no longer read. */
+  erases(actorId: string, peerId: string, subscriptionId: string, sequence: number): boolean {
+    return this.#erasure.get(actorId, peerId, subscriptionId, sequence) !== undefined
   }
 
   /** The hash of the secret, or null without a relationship. */

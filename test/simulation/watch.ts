@@ -10,6 +10,9 @@ const underWayMs = 1000
 /** Whether a subscriber stored a diff that it acknowledged. */
 type Holds = (listenerId: string, publisherId: string, subscriptionId: string, sequence: number) => boolean
 
+/** Whether the publisher made a diff to delete what the peer may no longer read. */
+type Erases = (actorId: string, peerId: string, subscriptionId: string, sequence: number) => boolean
+
 interface CallbackBody {
   readonly type?: string
   readonly sequence: number
@@ -21,6 +24,12 @@ interface CallbackBody {
 function namesIn({ data, subtarget = '' }: CallbackBody): readonly string[] {
   if (data === undefined) return []
   return subtarget === '' ? Object.keys(data) : JSON.stringify(data) === '{}' ? [] : [subtarget]
+}
+
+/** Whether each value of the callback only deletes what the copy of the peer has. */
+function onlyDeletes({ data, subtarget = '' }: CallbackBody): boolean {
+  const values: unknown[] = subtarget === '' || typeof data === 'object' ? Object.values(data ?? {}) : [data]
+  return values.every((value) => value === '' || (value as { operation?: string } | null)?.operation === 'delete_all')
 }
 
 interface Ended {
@@ -37,6 +46,7 @@ export class Watch {
   readonly #violation: (text: string) => void
   readonly #excludes: (actorId: string, peerId: string, name: string) => boolean
   readonly #holds: Holds
+  readonly #erases: Erases
   /** `<actor> <secret>` of the relationships that ended at that actor. */
   readonly #ended = new Map<string, Ended>()
   /** By `<actor> <peer>`: the properties that the peer may no longer read, and since when. */
@@ -60,11 +70,13 @@ export class Watch {
     /** Whether the rules still exclude the property. An ended relationship takes its rules with it. */
     readonly excludes: (actorId: string, peerId: string, name: string) => boolean
     readonly holds: Holds
+    readonly erases: Erases
   }) {
     this.#now = parts.now
     this.#violation = parts.violation
     this.#excludes = parts.excludes
     this.#holds = parts.holds
+    this.#erases = parts.erases
   }
 
   /** One of the names that was and still is withdrawn from the peer. */
@@ -120,16 +132,20 @@ export class Watch {
     const peerId = new URL(url).pathname.split('/')[1] ?? ''
     const withdrawal = this.withdrawn.get(`${actorId} ${peerId}`)
     if (withdrawal === undefined || this.#now() - withdrawal.at <= underWayMs) return
+    // The peer might read the names before the change of its rights that deletes them from its copy.
+    if (this.#erases(actorId, peerId, subscription, callback.sequence) && onlyDeletes(callback)) return
     const leaked = this.leaked(actorId, peerId, withdrawal, namesIn(callback))
     if (leaked !== undefined) this.#violation(`I7: ${process} sends "${leaked}" to ${url}, which was withdrawn`)
   }
 
   /** Checks the publisher's tables when a callback arrives. */
   arrives({ method, url, body }: PeerRequest): void {
-    const [, peerId = '', actorId = ''] =
-      /^\/([^/]+)\/callbacks\/subscriptions\/([^/]+)\/[^/]+$/.exec(new URL(url).pathname) ?? []
+    const [, peerId = '', actorId = '', subscription = ''] =
+      /^\/([^/]+)\/callbacks\/subscriptions\/([^/]+)\/([^/]+)$/.exec(new URL(url).pathname) ?? []
     if (method !== 'POST' || peerId === '' || typeof body !== 'string') return
-    for (const name of namesIn(JSON.parse(body) as CallbackBody)) {
+    const callback = JSON.parse(body) as CallbackBody
+    if (this.#erases(actorId, peerId, subscription, callback.sequence)) return
+    for (const name of namesIn(callback)) {
       if (!this.#excludes(actorId, peerId, name)) continue
       const pair = `${actorId} ${peerId}`
       this.#late.set(pair, (this.#late.get(pair) ?? new Set()).add(name))

@@ -72,6 +72,8 @@ export class World {
       now: this.time.now,
       violation: this.violation,
       excludes: (actorId, peerId, name) => this.#ledgerOf(actorId)?.excludes(actorId, peerId, name) === true,
+      erases: (actorId, peerId, subscriptionId, sequence) =>
+        this.#ledgerOf(actorId)?.erases(actorId, peerId, subscriptionId, sequence) === true,
       holds: (listenerId, publisherId, subscriptionId, sequence) =>
         this.#ledgerOf(listenerId)?.holds(listenerId, publisherId, subscriptionId, sequence) !== false,
     })

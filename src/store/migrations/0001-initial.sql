@@ -629,7 +629,8 @@ CREATE TABLE diff (
   peer_id TEXT_KEY NOT NULL,
   subscription_id TEXT_KEY NOT NULL,
   sequence BIGINT NOT NULL,
-  -- 'diff', or 'resync' without data: the peer fetches the full state.
+  -- 'diff', 'resync' without data (the peer fetches the full state), 'full' (the full state), or 'erasure' (what the peer may no
+  -- longer read).
   kind TEXT NOT NULL,
   data TEXT NOT NULL,
   -- 1: the values replace the previous ones. 0: they are merged.

@@ -156,7 +156,7 @@ async function finish(deps: TrustDeps, actor: Self, asked: Asked): Promise<Trust
     if (isRenewal(before)) {
       await forget(deps, tx, before)
       await deps.onRenewed(tx, actor.id, meta.id)
-      if (after.relationship !== before.relationship) await deps.notifyRights(tx, after)
+      if (after.relationship !== before.relationship) await deps.onTypeChanged(tx, locked, before, after)
     }
     if (!before.approved) await deps.onApproved(tx, locked, after)
     return { before, after }

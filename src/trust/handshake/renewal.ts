@@ -109,7 +109,7 @@ export async function settle(deps: TrustDeps, actor: Self, offer: Offer): Promis
     await updateTrust(tx, after, now())
     await live.record(tx, locked, 'trust', [offer.peerId])
     if (verdict === 'take') await onRenewed(tx, actor.id, offer.peerId)
-    if (after.relationship !== before.relationship) await deps.notifyRights(tx, after)
+    if (after.relationship !== before.relationship) await deps.onTypeChanged(tx, locked, before, after)
     return { verdict, before, after }
   })
   if (done === null || done.verdict === 'drop') return null

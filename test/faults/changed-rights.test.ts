@@ -1,0 +1,255 @@
+/** Copies of a peer whose rights change: they have what the peer may read, and nothing else. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
+import { PythonPeer } from '../support/python-peer.ts'
+import { PythonSubscriber, sorted } from '../support/python-subscriptions.ts'
+import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
+import { forEachService } from '../support/service.ts'
+
+forEachService((start) => {
+  const closers: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closers.splice(0)) await close()
+  })
+
+  async function world(scope: Record<string, string> = {}) {
+    const clock = new ManualClock()
+    const service = await start({ now: clock.now, timers: clock.timers })
+    const actor = await service.createActor()
+    const remote = await new RecordingPeer().start()
+    closers.push(() => remote.stop())
+    const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
+    const trust = `/trust/friend/${peer.peerId}`
+    const handle = await service.app.actors.get(actor.id)
+    assert.ok(handle !== undefined)
+    const put = async (name: string, value: unknown) =>
+      assert.equal((await actor.request('PUT', `/properties/${name}`, value)).status, 204)
+    await put('mood', 'sunny')
+    await put('diary', { day: 1 })
+    await handle.list('notes').append('one')
+    const id = await peer.subscribe({ granularity: 'high', ...scope })
+    const path = `${trust}/permissions`
+    const change = async (properties: object) => {
+      assert.ok((await actor.request('PUT', path, { properties })).ok)
+      await service.settled()
+    }
+    const callbacks = (): unknown[] =>
+      remote.received
+        .filter(({ path: to }) => to.includes('/callbacks/subscriptions/'))
+        .map(({ body }) => [body?.['type'] ?? 'diff', body?.['sequence'], body?.['data']])
+    const pushes = () => remote.received.filter(({ path: to }) => to.includes('/callbacks/permissions/')).length
+    return { clock, service, actor, handle, peer, trust, id, put, change, callbacks, pushes }
+  }
+
+  describe('rights that become narrower', () => {
+    it('delete from the copy what the peer may no longer read, and nothing else (SUB-24)', async () => {
+      const { clock, service, change, callbacks, pushes, put } = await world()
+      await change({ excluded_patterns: ['diary', 'notes'] })
+      await passUntil(clock, [service], () => callbacks().length === 1 && pushes() === 1)
+      assert.deepEqual(callbacks(), [
+        ['diff', 1, { diary: '', notes: { list: 'notes', operation: 'delete_all', action: 'delete_all', length: 0 } }],
+      ])
+      await put('diary', { day: 2 })
+      await put('mood', 'rainy')
+      await passUntil(clock, [service], () => callbacks().length === 2)
+      assert.deepEqual(callbacks().at(-1), ['diff', 2, { mood: 'rainy' }])
+    })
+
+    for (const [scope, data] of [
+      [{ subtarget: 'diary' }, ''],
+      [{ subtarget: 'diary', resource: 'day' }, ''],
+      [{ subtarget: 'notes' }, { notes: { list: 'notes', operation: 'delete_all', action: 'delete_all', length: 0 } }],
+      [{ subtarget: 'mood' }, null],
+      [{ subtarget: 'absent' }, null],
+    ] as const) {
+      it(`delete only what is in the scope ${JSON.stringify(scope)} (SUB-24)`, async () => {
+        const { clock, service, change, callbacks, pushes } = await world({ ...scope })
+        await change({ excluded_patterns: ['diary', 'notes'] })
+        await passUntil(clock, [service], () => pushes() === 1 && (data === null || callbacks().length === 1))
+        assert.deepEqual(callbacks(), data === null ? [] : [['diff', 1, data]])
+      })
+    }
+
+    for (const granularity of ['high', 'low'] as const) {
+      it(`delete it from what a peer with ${granularity} callbacks polls or reads, while later names stay hidden (SUB-24)`, async () => {
+        const { clock, service, peer, id, change, put, callbacks } = await world({ granularity })
+        await change({ excluded_patterns: ['diary', 'secret'] })
+        await put('secret', 1)
+        await put('mood', 'rainy')
+        await passUntil(clock, [service], () => callbacks().length === 2)
+        const read = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}/1`)
+        assert.deepEqual(((await read.json()) as { data: unknown }).data, { diary: '' })
+        await change({ excluded_patterns: ['mood'] })
+        const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
+        const { data } = (await answer.json()) as { data: { data: unknown }[] }
+        assert.deepEqual(
+          data.map((diff) => diff.data),
+          [{}, { mood: '' }],
+        )
+      })
+    }
+
+    it('leave the numbers of a subscription without callbacks as they are (SUB-24)', async () => {
+      const { peer, id, change } = await world({ granularity: 'none' })
+      for (const excluded of [['diary', 'notes'], [], ['*'], []]) await change({ excluded_patterns: excluded })
+      const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
+      const { data, sequence } = (await answer.json()) as { data: unknown[]; sequence: number }
+      assert.deepEqual([data, sequence], [[], 0])
+    })
+
+    it('name no property that the peer could not read before (SUB-24)', async () => {
+      const { clock, service, change, callbacks, pushes, put } = await world()
+      await change({ excluded_patterns: ['secret', 'd*'] })
+      await passUntil(clock, [service], () => callbacks().length === 1)
+      await put('secret', 1)
+      await put('dream', 2)
+      await change({ excluded_patterns: ['*'] })
+      await passUntil(clock, [service], () => callbacks().length === 2 && pushes() === 2)
+      assert.deepEqual(callbacks(), [
+        ['diff', 1, { diary: '' }],
+        ['diff', 2, { mood: '', notes: { list: 'notes', operation: 'delete_all', action: 'delete_all', length: 0 } }],
+      ])
+    })
+
+    it('name nothing to a peer without approval, which may not know the present names (SUB-24)', async () => {
+      const { clock, service, actor, trust, change, callbacks, put } = await world()
+      assert.equal((await actor.request('PUT', trust, { approved: false })).status, 204)
+      await put('secret', 1)
+      await change({ excluded_patterns: ['diary', 'secret'] })
+      assert.equal((await actor.request('PUT', trust, { approved: true })).status, 204)
+      await passUntil(clock, [service], () => callbacks().length === 1)
+      await service.settled()
+      assert.deepEqual(callbacks(), [['resync', 1, undefined]])
+    })
+
+    it('leave a suspended subscription to its resync (SUB-24)', async () => {
+      const { clock, service, handle, change, callbacks, pushes } = await world()
+      await handle.subscriptions.suspend('properties')
+      await change({ excluded_patterns: ['diary'] })
+      await passUntil(clock, [service], () => pushes() === 1)
+      assert.deepEqual(callbacks(), [])
+      await handle.subscriptions.resume('properties')
+      await passUntil(clock, [service], () => callbacks().length === 1)
+      assert.deepEqual(callbacks(), [['resync', 1, undefined]])
+    })
+
+    it('delete nothing when no property that exists is affected (SUB-24)', async () => {
+      const { clock, service, change, callbacks, pushes } = await world()
+      await change({ excluded_patterns: ['other/*'] })
+      await passUntil(clock, [service], () => pushes() === 1)
+      await service.settled()
+      assert.deepEqual(callbacks(), [])
+    })
+  })
+
+  describe('rights that become wider', () => {
+    it('lead to one resync, also when the patterns do not show it (SUB-24)', async () => {
+      const { clock, service, change, callbacks } = await world()
+      await change({ excluded_patterns: ['diary'] })
+      await passUntil(clock, [service], () => callbacks().length === 1)
+      await change({ excluded_patterns: [] })
+      await passUntil(clock, [service], () => callbacks().length === 2)
+      await service.settled()
+      assert.deepEqual(callbacks(), [
+        ['diff', 1, { diary: '' }],
+        ['resync', 2, undefined],
+      ])
+    })
+
+    it('lead to a resync after the deletion when a change does both (SUB-24)', async () => {
+      const { clock, service, change, callbacks } = await world()
+      await change({ excluded_patterns: ['diary'] })
+      await passUntil(clock, [service], () => callbacks().length === 1)
+      await change({ excluded_patterns: ['mood'] })
+      await passUntil(clock, [service], () => callbacks().length === 3)
+      assert.deepEqual(callbacks().slice(1), [
+        ['diff', 2, { mood: '' }],
+        ['resync', 3, undefined],
+      ])
+    })
+
+    it('end with a grant, whose properties are deleted from the copy (SUB-24)', async () => {
+      const { clock, service, handle, peer, change, callbacks } = await world()
+      await change({ excluded_patterns: [], patterns: ['mood'], merge: false, operations: ['read'] })
+      await passUntil(clock, [service], () => callbacks().length === 1)
+      const until = new Date(clock.now() + 3_600_000)
+      await handle.trust.grant(peer.peerId, { properties: { patterns: ['diary'], operations: ['read'] }, until })
+      await passUntil(clock, [service], () => callbacks().length === 2)
+      clock.pass(3_600_000)
+      await passUntil(clock, [service], () => callbacks().length === 3, 1000)
+      assert.deepEqual(callbacks().at(-1), ['diff', 3, { diary: '' }])
+    })
+  })
+
+  describe('rights to a part of a property', () => {
+    for (const [what, patterns, expected] of [
+      ['the other key', ['diary/night'], [['diff', 1, '']]],
+      ['the same key', ['diary/day'], []],
+      ['nothing', ['mood'], [['diff', 1, '']]],
+    ] as const) {
+      it(`that leave ${what} delete what is lost from a copy of that part (SUB-24)`, async () => {
+        const { clock, service, change, callbacks, pushes } = await world({ subtarget: 'diary', resource: 'day' })
+        await change({ patterns, operations: ['read'], merge: false })
+        await passUntil(clock, [service], () => pushes() === 1 && callbacks().length === expected.length)
+        assert.deepEqual(callbacks(), expected)
+      })
+    }
+
+    it('that remain of the whole property are followed by a resync (SUB-24)', async () => {
+      const { clock, service, change, callbacks } = await world({ subtarget: 'diary' })
+      await change({ patterns: ['diary/night'], operations: ['read'], merge: false })
+      await passUntil(clock, [service], () => callbacks().length === 2)
+      assert.deepEqual(callbacks(), [
+        ['diff', 1, ''],
+        ['resync', 2, undefined],
+      ])
+    })
+
+    it('lead to one resync when they return (SUB-24)', async () => {
+      const { clock, service, change, callbacks } = await world({ subtarget: 'diary', resource: 'day' })
+      await change({ patterns: ['mood'], operations: ['read'], merge: false })
+      await change({ patterns: ['diary/day'], operations: ['read'], merge: false })
+      await passUntil(clock, [service], () => callbacks().length === 2)
+      assert.deepEqual(callbacks(), [
+        ['diff', 1, ''],
+        ['resync', 2, undefined],
+      ])
+    })
+  })
+
+  describe('the copy of a Python peer', () => {
+    it('equals what the peer may read after each change of its rights (SUB-24)', async () => {
+      const clock = new ManualClock()
+      const python = await PythonPeer.start({ autoAccept: 'friend' })
+      closers.push(() => python.close())
+      const service = await start({ listen: true, now: clock.now, timers: clock.timers })
+      const actor = await service.createActor()
+      assert.equal((await actor.request('POST', '/trust', { url: python.url, relationship: 'friend' })).status, 201)
+      for (const [name, value] of [
+        ['mood', 'sunny'],
+        ['diary', { day: 1 }],
+        ['plan', { year: 2 }],
+      ] as const)
+        assert.equal((await actor.request('PUT', `/properties/${name}`, value)).status, 204)
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.list('notes').append('one')
+      const subscriber = new PythonSubscriber(python)
+      await subscriber.subscribe(actor.id)
+      const copy = () => sorted(Object.fromEntries(subscriber.copy))
+      const shown = async (): Promise<object> => {
+        const trust = python.trusts.get(actor.id)
+        const answer = await fetch(`${service.url}/${actor.id}/properties`, {
+          headers: { authorization: `Bearer ${trust?.secret}` },
+        })
+        const listing = (await answer.json()) as Record<string, unknown>
+        return sorted('notes' in listing ? { ...listing, notes: ['one'] } : listing)
+      }
+      for (const excluded of [['diary'], ['notes', 'plan'], ['*'], ['mood'], [], ['d*', 'n*'], ['diary'], []]) {
+        const path = `/trust/friend/${python.id}/permissions`
+        assert.ok((await actor.request('PUT', path, { properties: { excluded_patterns: excluded } })).ok)
+        await passUntil(clock, [service], async () => JSON.stringify(copy()) === JSON.stringify(await shown()))
+      }
+    })
+  })
+})
