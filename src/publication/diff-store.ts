@@ -391,6 +391,22 @@ export async function acknowledgeDiffs(
   )
 }
 
+/** Continues the numbers of a subscription after `upTo`. False: they are there already. */
+export async function raiseSequence(
+  tx: Transaction,
+  { actorId, peerId, subscriptionId, upTo }: Prefix,
+): Promise<boolean> {
+  const raised = await tx.run(
+    `UPDATE publisher_subscription SET sequence = $4, committed = $4, attempts = 0, uncertain = 0
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence < $4`,
+    actorId,
+    peerId,
+    subscriptionId,
+    upTo,
+  )
+  return raised === 1
+}
+
 /** The outcome of one sequence number. Times are Unix milliseconds. */
 export interface TimelineEntry {
   readonly sequence: number

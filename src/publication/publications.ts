@@ -21,10 +21,11 @@ import {
   findDiff,
   findDiffs,
   findTimeline,
+  raiseSequence,
   type StoredDiff,
   type TimelineEntry,
 } from './diff-store.ts'
-import type { Scope } from '../subscription/scope.ts'
+import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
 import {
   deletePublisherSubscription,
   findPublisherSubscription,
@@ -263,7 +264,27 @@ export class Publications {
       () => store.write(write),
       (found) => (found !== null && (sequence === 0 || sequence > found.sequence) ? found : null),
     )
+    if (acknowledged !== null && isAhead(sequence, acknowledged)) await this.#catchUpWith(address, sequence)
     return acknowledged !== null
+  }
+
+  /**
+   * The peer acknowledged a number that this actor has not used: the data went back in time, and no mark said so. The peer ignores
+   * known numbers, so the next number follows its own, as a resync.
+   */
+  async #catchUpWith(address: Address, sequence: number): Promise<void> {
+    const { store, publisher, log } = this.#deps
+    const { actorId } = address
+    const isRaised = await store.writeActor(actorId, async (tx) => {
+      if (!(await raiseSequence(tx, { ...address, upTo: sequence }))) return false
+      await publisher.resyncOne(tx, actorId, address)
+      return true
+    })
+    if (isRaised)
+      log.warn(
+        { subscriptionId: address.subscriptionId, sequence },
+        'A subscriber knows later changes than the publisher, so its copy is renewed; run troupe restored after a restore',
+      )
   }
 
   /** Deletes a subscription. The peer is notified when the owner does so. False: the subscription did not exist. */
@@ -369,6 +390,14 @@ export class Publications {
     const judge = (await permission.judgeMany(q, [relation], operation))(relation)
     return (path) => judge(path).allowed
   }
+}
+
+/** A number far beyond the counter only means "everything". */
+const mostAhead = 10_000_000
+
+/** A peer that only polls notices a lower number itself. */
+function isAhead(acknowledged: number, { sequence, granularity }: PublisherSubscription): boolean {
+  return deliversCallbacks(granularity) && acknowledged > sequence && acknowledged - sequence <= mostAhead
 }
 
 function shown(diff: StoredDiff, scope: Scope, mayRead: MayRead): StoredDiff {
