@@ -1,5 +1,5 @@
 /** Which properties a change of rights takes from the copy of a subscriber, and which it adds. */
-import { type JsonText, members, object } from '../json/json.ts'
+import { type JsonText, members, object, stringValue } from '../json/json.ts'
 import { decide } from '../permission/decision.ts'
 import type { EffectiveRules } from '../permission/rules.ts'
 import { kinds } from '../property/kinds.ts'
@@ -15,6 +15,34 @@ export interface ChangedCopy {
   readonly erasure: JsonText | null
   /** The peer may read more, or a part of what is deleted, so it needs the full state. */
   readonly needsState: boolean
+}
+
+/**
+ * The deletions in diffs that did not arrive, besides those of properties that the peer may read now. Null: none.
+ *
+ * @param missed Projected diffs, ascending.
+ */
+export function missedErasure(
+  missed: readonly JsonText[],
+  { subtarget }: Scope,
+  isShown: (name: string) => boolean,
+): JsonText | null {
+  const isWhole = subtarget === ''
+  const changes = missed.flatMap((data) => (isWhole ? [...(members(data) ?? [])] : [[subtarget, data] as const]))
+  const left = [...new Map(changes)].filter(([name, data]) => {
+    // The change of a list in a scope with one property has the name of the list around it.
+    const change = isWhole ? data : (members(data)?.get(subtarget) ?? data)
+    return deletes(change) && !isShown(name)
+  })
+  const [only] = left
+  if (only === undefined) return null
+  return isWhole ? object(left) : only[1]
+}
+
+/** Whether the change of a property or list in a diff deletes it. */
+function deletes(change: JsonText): boolean {
+  const operation = members(change)?.get('operation')
+  return change === '""' || (operation !== undefined && stringValue(operation) === 'delete_all')
 }
 
 /** Compares the properties that exist, so an erasure has only names that the peer might read before. */

@@ -7,7 +7,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { PropertyRoom } from '../property/create.ts'
 import { findProperties } from '../property/property-store.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Transaction } from '../store/store.ts'
+import type { Queries, Transaction } from '../store/store.ts'
 import type { TrustRoom } from '../trust/create.ts'
 import type { DeliveryPort } from './delivery-port.ts'
 import type { DiffEntry } from './diff-store.ts'
@@ -75,11 +75,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   trust.trustApproved.on(async (tx, actor, approved) => {
     if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.notify(tx, approved)
   })
-  trust.rightsChanged.on((tx, actor, change) =>
-    publisher.rightsChanged(tx, actor, change, async (q) =>
-      property.declared.allPresent(await findProperties(q, actor.id)),
-    ),
-  )
+  trust.rightsChanged.on((tx, actor, change) => publisher.rightsChanged(tx, actor, change, presentOf(property)))
   const publications = new Publications({
     store,
     live,
@@ -96,6 +92,10 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
     handleOf: handles.of,
   })
   return { publications, waitingChanges, deliveries }
+}
+
+function presentOf({ declared }: PropertyRoom) {
+  return async (q: Queries, actorId: string) => declared.allPresent(await findProperties(q, actorId))
 }
 
 function createWorker(runtime: Runtime, needs: PublicationNeeds) {
@@ -121,7 +121,7 @@ function createWorker(runtime: Runtime, needs: PublicationNeeds) {
       return actor === null ? null : trust.trusts.settleRenewal(actor, offer)
     },
     writeResync: ({ actorId, ...subscription }) =>
-      runtime.store.writeActor(actorId, (tx) => publisher.resyncOne(tx, actorId, subscription)),
+      runtime.store.writeActor(actorId, (tx) => publisher.repair(tx, actorId, subscription, presentOf(property))),
     fullState: async (actorId, caller, scope) => {
       const actor = await actors.find(actorId)
       if (actor?.residence === 'replacing') throw actorClosed()

@@ -31,7 +31,13 @@ import {
   supports,
 } from './callback.ts'
 import { pushEntries } from './pushed.ts'
-import { findQueueStates, findQueuedDiffs, type QueueState, type QueuedDiff } from './queue-state-store.ts'
+import {
+  findNextDeletion,
+  findQueueStates,
+  findQueuedDiffs,
+  type QueueState,
+  type QueuedDiff,
+} from './queue-state-store.ts'
 import {
   type Attempt,
   type BatchOutcome,
@@ -289,8 +295,7 @@ export class DeliveryBatches {
   async #attemptIn(span: Span, batch: Batch, before: Tried, diff: QueuedDiff): Promise<Sent | null> {
     const { queue, state } = batch
     const { now, isCut, policy, random, metrics, store } = this.#deps
-    // A resync covers every diff up to the time of the call.
-    const covers = diff.kind === 'resync' ? Math.max(state.sequence, diff.sequence) : diff.sequence
+    const covers = diff.kind === 'resync' ? await this.#coveredBy(batch, diff) : diff.sequence
     const shown = visible(diff, batch)
     const callback =
       diff.kind === 'resync'
@@ -324,6 +329,17 @@ export class DeliveryBatches {
       onCircuit,
       circuit: onCircuit(state.circuit),
     }
+  }
+
+  /**
+   * A resync covers every diff up to the time of the call, and ends before a deletion: the Python library keeps what a full
+   * state lacks.
+   */
+  async #coveredBy({ queue, state }: Batch, { sequence }: QueuedDiff): Promise<number> {
+    const last = Math.max(state.sequence, sequence)
+    if (last === sequence) return last
+    const deletion = await this.#deps.store.read((q) => findNextDeletion(q, queue, sequence))
+    return deletion === null ? last : Math.min(last, deletion - 1)
   }
 
   /** A state that does not fit into memory is not stored. The resync then has the URL of the properties. */

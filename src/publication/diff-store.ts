@@ -3,6 +3,7 @@ import type { JsonText } from '../json/json.ts'
 import { naming, runByActor } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { SubscriptionOf } from './backlog-store.ts'
+import { mayDelete } from './queue-state-store.ts'
 
 /** A publisher-side subscription with the facts that a change needs. */
 export interface Subscriber {
@@ -389,6 +390,23 @@ export async function acknowledgeDiffs(
      WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
     ...key,
   )
+}
+
+/** The diffs of a subscription that may delete a value and that the peer may not have, ascending. */
+export async function findMissedDeletions(
+  q: Queries,
+  { actorId, peerId, subscriptionId }: Omit<Prefix, 'upTo'>,
+): Promise<JsonText[]> {
+  const rows = await q.all<{ data: JsonText }>(
+    `SELECT diff.data FROM diff JOIN delivery w ON w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id
+       AND w.subscription_id = diff.subscription_id AND w.sequence = diff.sequence
+     WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND w.actor_id = $1
+       AND w.outcome IN ('waiting', 'failed', 'superseded') AND ${mayDelete} ORDER BY diff.sequence`,
+    actorId,
+    peerId,
+    subscriptionId,
+  )
+  return rows.map(({ data }) => data)
 }
 
 /** Continues the numbers of a subscription after `upTo`. False: they are there already. */

@@ -10,8 +10,16 @@ import { type Change, type ChangeSink, changedNames } from '../property/change.t
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { requestOrigin } from '../origin.ts'
 import type { ChangedRights } from '../trust/permissions.ts'
-import { changedCopy } from './changed-rights.ts'
-import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Made, type Subscriber } from './diff-store.ts'
+import { changedCopy, missedErasure } from './changed-rights.ts'
+import {
+  dropOldest,
+  type DiffEntry,
+  findMissedDeletions,
+  findSubscribers,
+  insertEntries,
+  type Made,
+  type Subscriber,
+} from './diff-store.ts'
 import { projectDiff, type ProjectedDiff } from './project-diff.ts'
 import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
 import type { SubscriptionOf } from './backlog-store.ts'
@@ -126,14 +134,50 @@ export class Publisher {
   }
 
   /** Writes one resync for a subscription. False: it is suspended, or its peer may read nothing of it. */
-  async resyncOne(tx: Transaction, actorId: string, { peerId, subscriptionId }: SubscriptionOf): Promise<boolean> {
+  async resyncOne(tx: Transaction, actorId: string, of: SubscriptionOf): Promise<boolean> {
+    return this.#resyncSubscribers(tx, actorId, await this.#live(tx, actorId, of), '')
+  }
+
+  /**
+   * Like `resyncOne`, for a copy in doubt. Deletions that did not arrive follow the resync, because the Python library keeps what a
+   * full state lacks.
+   */
+  async repair(
+    tx: Transaction,
+    actorId: string,
+    of: SubscriptionOf,
+    presentOf: (q: Queries, actorId: string) => Promise<readonly { readonly name: string }[]>,
+  ): Promise<boolean> {
+    const [subscriber] = await this.#live(tx, actorId, of)
+    if (subscriber === undefined) return false
+    const missed = await findMissedDeletions(tx, { actorId, ...of })
+    if (missed.length === 0) return this.#resyncSubscribers(tx, actorId, [subscriber], '')
+    const present = new Set((await presentOf(tx, actorId)).map(({ name }) => name))
+    const mayRead = (await this.#readers(tx, actorId, [subscriber]))(subscriber)
+    const erasure = missedErasure(missed, subscriber, (name) => {
+      const isReadable = mayRead(name) || (subscriber.subtarget !== '' && maySeeAny(subscriber, name, mayRead))
+      return isReadable && present.has(name)
+    })
+    if (erasure === null) return this.#resyncSubscribers(tx, actorId, [subscriber], '')
+    const made = this.#now(tx)
+    // The peer takes the deletions only in order, so a resync precedes them also when it may read nothing.
+    const [first, second] = [subscriber.sequence + 1, subscriber.sequence + 2]
+    const entries = [resyncOf(subscriber, first, made), erasureOf(subscriber, second, erasure, made)]
+    await this.#write(tx, actorId, { entries, made })
+    return true
+  }
+
+  async #live(
+    tx: Transaction,
+    actorId: string,
+    { peerId, subscriptionId }: SubscriptionOf,
+  ): Promise<readonly Subscriber[]> {
     const ofPeer = await findSubscribers(tx, actorId, 'properties', { peerId })
     const suspensions = await findSuspensions(tx, actorId)
-    const subscribers = ofPeer.filter(
+    return ofPeer.filter(
       ({ subscriptionId: id, target, subtarget }) =>
         id === subscriptionId && !isSuspended(suspensions, target, subtarget),
     )
-    return this.#resyncSubscribers(tx, actorId, subscribers, '')
   }
 
   /**
@@ -145,29 +189,19 @@ export class Publisher {
     tx: Transaction,
     actor: LockedActor,
     change: ChangedRights,
-    presentOf: (q: Queries) => Promise<Parameters<typeof changedCopy>[2]>,
+    presentOf: (q: Queries, actorId: string) => Promise<Parameters<typeof changedCopy>[2]>,
   ): Promise<void> {
     if (actor.subscriptionCount === 0) return
     const found = await findSubscribers(tx, actor.id, 'properties', { peerId: change.peerId })
     const made = this.#now(tx)
     const sent = found.filter((one) => deliversCallbacks(one.granularity) && isApprovedAt(one, made.createdAt))
     if (sent.length === 0) return
-    const [present, suspensions] = await Promise.all([presentOf(tx), findSuspensions(tx, actor.id)])
+    const [present, suspensions] = await Promise.all([presentOf(tx, actor.id), findSuspensions(tx, actor.id)])
     const changed = sent
       .filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
       .map((subscriber) => ({ subscriber, ...changedCopy(change, subscriber, present) }))
     const entries = changed.flatMap(({ subscriber, erasure }): DiffEntry[] =>
-      erasure === null
-        ? []
-        : [
-            {
-              ...entryOf(subscriber, subscriber.sequence + 1, made),
-              kind: 'erasure',
-              data: erasure,
-              replaces: false,
-              changed: changedIn(erasure, subscriber),
-            },
-          ],
+      erasure === null ? [] : [erasureOf(subscriber, subscriber.sequence + 1, erasure, made)],
     )
     await this.#write(tx, actor.id, { entries, made })
     const behind = changed.flatMap(({ subscriber, erasure, needsState }) =>
@@ -188,13 +222,7 @@ export class Publisher {
     const made = this.#now(tx)
     const entries = subscribers
       .filter((subscriber) => maySeeAny(subscriber, name, mayRead(subscriber)))
-      .map((subscriber) => ({
-        ...entryOf(subscriber, subscriber.sequence + 1, made),
-        kind: 'resync' as const,
-        data: known('""'),
-        replaces: false,
-        changed: '',
-      }))
+      .map((subscriber) => resyncOf(subscriber, subscriber.sequence + 1, made))
     await this.#write(tx, actorId, { entries, made })
     return entries.length > 0
   }
@@ -316,6 +344,15 @@ function entryOf(
   const isSent = deliversCallbacks(granularity)
   const dueAt = isSent && !isStopped ? Math.max(createdAt, openUntil ?? 0) : null
   return { peerId, subscriptionId, sequence, isCallback: isSent, dueAt }
+}
+
+function resyncOf(subscriber: Subscriber, sequence: number, made: Made): DiffEntry {
+  return { ...entryOf(subscriber, sequence, made), kind: 'resync', data: known('""'), replaces: false, changed: '' }
+}
+
+function erasureOf(subscriber: Subscriber, sequence: number, data: JsonText, made: Made): DiffEntry {
+  const changed = changedIn(data, subscriber)
+  return { ...entryOf(subscriber, sequence, made), kind: 'erasure', data, replaces: false, changed }
 }
 
 /** A suspended target includes its subtargets. The other properties of a bulk write remain. */

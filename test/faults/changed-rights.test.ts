@@ -219,7 +219,7 @@ forEachService((start) => {
   })
 
   describe('the copy of a Python peer', () => {
-    it('equals what the peer may read after each change of its rights (SUB-24)', async () => {
+    async function pythonWorld() {
       const clock = new ManualClock()
       const python = await PythonPeer.start({ autoAccept: 'friend' })
       closers.push(() => python.close())
@@ -235,8 +235,9 @@ forEachService((start) => {
       const handle = await service.app.actors.get(actor.id)
       await handle?.list('notes').append('one')
       const subscriber = new PythonSubscriber(python)
+      const ingress = { status: 0 }
+      python.route('POST', /^\/callbacks\/subscriptions\//, () => (ingress.status > 0 ? ingress : undefined))
       await subscriber.subscribe(actor.id)
-      const copy = () => sorted(Object.fromEntries(subscriber.copy))
       const shown = async (): Promise<object> => {
         const trust = python.trusts.get(actor.id)
         const answer = await fetch(`${service.url}/${actor.id}/properties`, {
@@ -245,11 +246,71 @@ forEachService((start) => {
         const listing = (await answer.json()) as Record<string, unknown>
         return sorted('notes' in listing ? { ...listing, notes: ['one'] } : listing)
       }
+      const copy = () => sorted(Object.fromEntries(subscriber.copy))
+      return {
+        clock,
+        service,
+        ingress,
+        exclude: async (...excluded: readonly string[]): Promise<void> => {
+          const path = `/trust/friend/${python.id}/permissions`
+          assert.ok((await actor.request('PUT', path, { properties: { excluded_patterns: excluded } })).ok)
+        },
+        put: async (value: string) => assert.equal((await actor.request('PUT', '/properties/mood', value)).status, 204),
+        remove: async (name: string) =>
+          assert.equal((await actor.request('DELETE', `/properties/${name}`)).status, 204),
+        isEqual: async () => JSON.stringify(copy()) === JSON.stringify(await shown()),
+      }
+    }
+
+    it('equals what the peer may read after each change of its rights (SUB-24)', async () => {
+      const { clock, service, exclude, isEqual } = await pythonWorld()
       for (const excluded of [['diary'], ['notes', 'plan'], ['*'], ['mood'], [], ['d*', 'n*'], ['diary'], []]) {
-        const path = `/trust/friend/${python.id}/permissions`
-        assert.ok((await actor.request('PUT', path, { properties: { excluded_patterns: excluded } })).ok)
-        await passUntil(clock, [service], async () => JSON.stringify(copy()) === JSON.stringify(await shown()))
+        await exclude(...excluded)
+        await passUntil(clock, [service], isEqual)
       }
     })
+
+    type World = Awaited<ReturnType<typeof pythonWorld>>
+    const outages: readonly [what: string, (world: World) => Promise<void>][] = [
+      ['its rights became narrower', ({ exclude }) => exclude('diary', 'notes')],
+      ['it lost all rights', ({ exclude }) => exclude('*')],
+      [
+        'its rights became wider and narrower',
+        async ({ exclude }) => {
+          await exclude('plan')
+          await exclude('diary')
+          await exclude('mood', 'notes')
+        },
+      ],
+      [
+        'properties were deleted',
+        async ({ remove, put }) => {
+          await put('rainy')
+          await remove('diary')
+          await remove('notes')
+        },
+      ],
+      [
+        'all of it happened',
+        async ({ exclude, remove, put }) => {
+          await exclude('plan')
+          await remove('diary')
+          await put('rainy')
+          await exclude('notes')
+          await remove('plan')
+        },
+      ],
+    ]
+    for (const [what, change] of outages)
+      for (const status of [503, 404])
+        it(`equals what the peer may read when ${what} while its ingress answered ${status} (SUB-26)`, async () => {
+          const made = await pythonWorld()
+          const { clock, service, ingress, isEqual } = made
+          ingress.status = status
+          await change(made)
+          await service.settled()
+          ingress.status = 0
+          await passUntil(clock, [service], isEqual, 1000)
+        })
   })
 })
