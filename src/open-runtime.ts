@@ -5,6 +5,7 @@ import { ActorHandles } from './app/actor-handles.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { type Incarnation, startIncarnation } from './incarnation/incarnation.ts'
+import { startAddress } from './config/known-address.ts'
 import { Live } from './live/live.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
@@ -46,6 +47,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     readReplicas = await openReadReplicas(store, config.readReplicas, database)
     if (!(await keyCheck.fits())) throw unfitKeys(config)
     incarnation = await startIncarnation(store, log)
+    await startAddress(store, baseUrl, log)
     await rebuildLookups(store, new Set(config.indexedProperties))
   } catch (error) {
     await opened.close()

@@ -10,6 +10,8 @@ import type { Config } from '../config/options.ts'
 import { strayObjects, wrongFiles } from '../file/compare-contents.ts'
 import { hasFileStorage, openFileBytes } from '../file/open-bytes.ts'
 import { findIncarnation } from '../incarnation/incarnation.ts'
+import { addressWarning, otherKnownAddress } from '../config/known-address.ts'
+import { countAllPeers } from '../moving/arrival-store.ts'
 import { release } from '../release.ts'
 import { recount } from '../quota/recount.ts'
 import { allQuotas } from '../quotas.ts'
@@ -25,7 +27,7 @@ import { commandArgs } from './command-args.ts'
 import { publicUrlOf } from './existing-store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
-import { print, timeText } from './output.ts'
+import { peersLine, print, timeText } from './output.ts'
 
 const mostNamed = 100
 
@@ -89,6 +91,7 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
     if (store.dialect === 'sqlite') await requireSound(store, url)
     if (!(await ringFits(store, ring))) throw unfitKeys(config)
     const place = await placeOf(config)
+    await reportPeers(store, publicUrlOf(config))
     if (isDeep) {
       await requireIntactValues(store, url)
       await requireReadableSecrets(store, ring, url)
@@ -101,6 +104,14 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   } finally {
     await store.close()
   }
+}
+
+/** Names the address that peers know when it is another one, and counts the peers that learn, or do not learn, an address. */
+async function reportPeers(store: Store, baseUrl: string): Promise<void> {
+  const other = await otherKnownAddress(store, baseUrl)
+  if (other !== null) print(`peers     ${addressWarning(baseUrl, other)}`)
+  const counts = await countAllPeers(store)
+  if (Object.keys(counts).length > 0) print(peersLine(counts))
 }
 
 /** Names the copy that the database is, or that it continues. */

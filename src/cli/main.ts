@@ -28,6 +28,7 @@ Usage
   troupe shadow            repeats reads at an old and a new service, and reports the differences of their answers
   troupe connect <url>     gets tokens for your own actor at a service, with a code or a QR code for your browser
   troupe compact [full]    returns the space of deleted data to the file system
+  troupe readdress         informs all peers that BASE_URL has changed; see troupe readdress --help
   troupe redrive           retries failed deliveries and background work; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
 
@@ -164,6 +165,17 @@ much free space as the file will have, and changes wait meanwhile. On PostgreSQL
 table is written again, and requests wait for it.
 
 ${settings}`,
+  readdress: `troupe readdress <new base URL> [--dry-run]
+troupe readdress <new base URL> --ask [--dry-run]
+
+Informs the peers of all actors that BASE_URL of the service has changed. Let the new name lead to the service, start it with the
+new BASE_URL and with TROUPE_FORMER_BASE_URLS naming the former one, and run the command with the same settings. Peers that can
+follow the change take the new address. The others keep the former one, until --ask sends them a request from the new address,
+which their owners approve. The service informs the peers, about 20 actors in a second, from at most five minutes later on.
+An interrupted run continues with the next one. --dry-run only checks both addresses and counts. The exit code is 1 when actors
+were left out because they are moving: run the command again later.
+
+${settings}`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
@@ -208,6 +220,7 @@ const readsOptions: ReadonlySet<string> = new Set([
   'doctor',
   'import-actingweb',
   'keys',
+  'readdress',
   'restore',
   'restored',
   'shadow',
@@ -229,6 +242,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   shadow: async (args) => (await import('./shadow/shadow.ts')).shadow(args),
   connect: async (args) => (await import('./connect.ts')).connectCommandLine(args),
   compact: async (args) => (await import('./compact.ts')).compact(args),
+  readdress: async (args) => (await import('./readdress.ts')).readdressCommand(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
   actors: async (args) => (await import('./actors/main.ts')).actors(args),
 }

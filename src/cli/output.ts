@@ -72,3 +72,14 @@ export function progressTo(stream: NodeJS.WriteStream, things: string, every = 1
     print(`${done} ${things}`, stream)
   }
 }
+
+/** The peers that learn an address of this service, by state. */
+export function peersLine({
+  informed = 0,
+  waiting = 0,
+  asked = 0,
+  kept = 0,
+  failed = 0,
+}: Readonly<Partial<Record<'informed' | 'waiting' | 'asked' | 'kept' | 'failed', number>>>): string {
+  return `peers     ${informed} informed, ${waiting} waiting, ${asked} asked, ${kept} with the former address, ${failed} failed`
+}

@@ -9,6 +9,8 @@ const longestAnswer = 65_536
 
 export interface AddressCheck {
   readonly keyRing: KeyRing
+  /** `BASE_URL` of the service, when a former address is asked. Default: the address. */
+  readonly provenUrl?: string
   /** Milliseconds for the connection and the complete response. Default: 10,000. */
   readonly timeoutMs?: number
 }
@@ -16,7 +18,7 @@ export interface AddressCheck {
 /** The reason why the address does not lead to this service, with the remedy, in one or two sentences. Null: it does. */
 export async function addressProblem(
   baseUrl: string,
-  { keyRing, timeoutMs = 10_000 }: AddressCheck,
+  { keyRing, provenUrl = baseUrl, timeoutMs = 10_000 }: AddressCheck,
 ): Promise<string | null> {
   const challenge = randomToken(32)
   const at = `${baseUrl}${path}`
@@ -40,7 +42,7 @@ export async function addressProblem(
   const proof = status === 200 ? proofIn(body) : null
   if (proof === null)
     return `Another service answers at ${baseUrl}: ${path} returned ${status} instead of the state of this service. Correct BASE_URL, or the path that the proxy passes on.`
-  return provesIdentity(keyRing, { challenge, baseUrl }, proof)
+  return provesIdentity(keyRing, { challenge, baseUrl: provenUrl }, proof)
     ? null
     : `Another Troupe service answers at ${baseUrl}: it has other keys, or another BASE_URL. Correct BASE_URL, or run this command with its TROUPE_SECRET_KEYS.`
 }

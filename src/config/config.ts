@@ -87,9 +87,16 @@ function requireAccessKey(env: string, place: string | null, key: readonly (stri
     throw new ConfigError(`${env} names an S3-compatible store: set ${env}_ACCESS_KEY_ID and ${env}_SECRET_ACCESS_KEY.`)
 }
 
+function refuseFormerAddress({ baseUrl, formerBaseUrls }: Config): void {
+  const current = baseUrl?.replace(/(?<!\/)\/+$/, '')
+  if (current !== undefined && formerBaseUrls.includes(current))
+    throw new ConfigError(`TROUPE_FORMER_BASE_URLS names BASE_URL itself: remove ${current} from it.`)
+}
+
 function refuseContradictions(config: Config): void {
   requireAccessKey('TROUPE_FILES', config.files, [config.filesAccessKeyId, config.filesSecretAccessKey])
   requireAccessKey('TROUPE_EXPORTS', config.exports, [config.exportsAccessKeyId, config.exportsSecretAccessKey])
+  refuseFormerAddress(config)
   if (config.mode === 'development') return
   if (config.secretKeys === null) {
     throw new ConfigError(

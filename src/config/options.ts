@@ -180,6 +180,14 @@ function replicas(about: About<readonly string[]>): Option<readonly string[]> {
   )
 }
 
+/** Former values of `BASE_URL`, without a trailing slash. */
+function baseUrls(about: About<readonly string[]>): Option<readonly string[]> {
+  const values = 'http or https URLs separated by commas; empty for none'
+  const list = checkedWords(about, values, checkBaseUrl)
+  const normal = (urls: readonly string[]): readonly string[] => urls.map((url) => url.replace(/(?<!\/)\/+$/, ''))
+  return { ...list, check: (value) => normal(list.check(value)), parse: (text) => normal(list.parse(text)) }
+}
+
 /** A rate limit: `count` requests at once, and the same number again evenly over each span of `seconds`. */
 export interface GivenRate {
   readonly count: number
@@ -327,6 +335,17 @@ export const options = {
     },
     checkBaseUrl,
   ),
+  formerBaseUrls: baseUrls({
+    env: 'TROUPE_FORMER_BASE_URLS',
+    byDefault: [],
+    text: 'Former values of `BASE_URL` that still lead to this service ([change the public address](operations.md#change-the-public-address)). Peers that know such an address still reach their actors, and find the new one.',
+  }),
+  formerAnswer: choice<'serve' | 'redirect' | 'gone'>({
+    env: 'TROUPE_FORMER_ANSWER',
+    choices: ['serve', 'redirect', 'gone'],
+    byDefault: 'serve',
+    text: 'How the former addresses answer. serve: as `BASE_URL` does, and pages redirect to it. redirect: with 308 to the new address. gone: with 410. Peers always find the new address of an actor there.',
+  }),
   allowHttp: flag({
     env: 'TROUPE_ALLOW_HTTP',
     byDefault: (mode) => mode === 'development',

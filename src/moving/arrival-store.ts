@@ -3,7 +3,7 @@ import { releaseHeldNotices } from '../outbox/notice-store.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import { randomId } from '../secret/random.ts'
 import type { Sealed } from '../secret/sealed.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
 
 /**
  * `announced`: an address announces the move. `stored`: its archive is complete. `moved`: it has published the notice. `here`:
@@ -313,8 +313,12 @@ export async function beginWork(tx: Transaction, actorId: string, now: number): 
   )
 }
 
-/** `informed`: the peer has the new address. `asked`: it got a new request. */
-export type PeerState = 'waiting' | 'informed' | 'asked' | 'failed'
+/**
+ * `informed`: the peer has the new address. `asked`: it got a new request. `kept`: it cannot follow a statement, and keeps the
+ * former address of this service.
+ */
+export const peerStates = ['waiting', 'informed', 'asked', 'kept', 'failed'] as const
+export type PeerState = (typeof peerStates)[number]
 
 export interface ArrivalPeer {
   readonly actorId: string
@@ -322,7 +326,7 @@ export interface ArrivalPeer {
   readonly baseuri: string
   readonly relationship: string
   readonly state: PeerState
-  /** The new secret. */
+  /** The new secret. Empty: the peer keeps its secret, because only the address of this service has changed. */
   readonly secret: Sealed
   readonly attempts: number
   readonly reason: string
@@ -357,7 +361,7 @@ export async function findArrivalPeer(q: Queries, actorId: string, peerId: strin
 export function findArrivalPeers(q: Queries, actorId: string, most: number): Promise<ArrivalPeer[]> {
   return q.all<ArrivalPeer>(
     `SELECT ${peerColumns} FROM arrival_peer WHERE actor_id = $1
-     ORDER BY CASE state WHEN 'failed' THEN 0 WHEN 'waiting' THEN 1 WHEN 'asked' THEN 2 ELSE 3 END, peer_id LIMIT $2`,
+     ORDER BY CASE state WHEN 'failed' THEN 0 WHEN 'waiting' THEN 1 WHEN 'asked' THEN 2 WHEN 'kept' THEN 3 ELSE 4 END, peer_id LIMIT $2`,
     actorId,
     most,
   )
@@ -420,6 +424,108 @@ export async function retryPeer(
     now,
   )
   await hurryArrivalJob(tx, actorId, now)
+}
+
+/** Stores an actor that is here by an address to which this service has changed. Its home stays the same. */
+export async function putReaddressed(
+  tx: Transaction,
+  arrival: Pick<Arrival, 'actorId' | 'originUrl' | 'tokenHash' | 'publicKey' | 'privateKey' | 'origins'>,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO arrival (actor_id, origin_url, origin_key, state, token_hash, claim_hash, public_key, private_key, origins,
+       created_at, here_at)
+     VALUES ($1, $2, $3, 'here', $4, '', $3, $5, $6, $7, $7)`,
+    arrival.actorId,
+    arrival.originUrl,
+    arrival.publicKey,
+    arrival.tokenHash,
+    arrival.privateKey,
+    arrival.origins,
+    now,
+  )
+}
+
+/** Adds a former address to an actor that is here, with the time of the change. */
+export async function addOrigin(
+  tx: Transaction,
+  { actorId, originUrl }: Pick<Arrival, 'actorId' | 'originUrl'>,
+  { origins, hereAt }: { readonly origins: string; readonly hereAt: number },
+): Promise<void> {
+  await tx.run(
+    'UPDATE arrival SET origins = $3, here_at = $4 WHERE actor_id = $1 AND origin_url = $2',
+    actorId,
+    originUrl,
+    origins,
+    hereAt,
+  )
+}
+
+/** The peers of an actor that get no statement yet. Programs have no address. */
+export function findUninformed(
+  q: Queries,
+  actorId: string,
+): Promise<Pick<ArrivalPeer, 'peerId' | 'baseuri' | 'relationship'>[]> {
+  return q.all(
+    `SELECT peer_id AS "peerId", baseuri, relationship FROM trust t WHERE actor_id = $1 AND baseuri <> ''
+       AND NOT EXISTS (SELECT 1 FROM arrival_peer m WHERE m.actor_id = $1 AND m.peer_id = t.peer_id)`,
+    actorId,
+  )
+}
+
+export async function insertPeers(
+  tx: Transaction,
+  actorId: string,
+  peers: readonly Pick<ArrivalPeer, 'peerId' | 'baseuri' | 'relationship' | 'secret'>[],
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO arrival_peer (actor_id, peer_id, baseuri, relationship, secret, due_at, updated_at)
+     SELECT $1, r.peer, r.baseuri, r.relationship, r.secret, CAST($3 AS BIGINT), CAST($3 AS BIGINT)
+     FROM rows($2, peer TEXT, baseuri TEXT, relationship TEXT, secret TEXT) AS r`,
+    actorId,
+    JSON.stringify(peers.map((peer) => [peer.peerId, peer.baseuri, peer.relationship, peer.secret])),
+    now,
+  )
+}
+
+/** Makes the peers of these states due. Returns their number. */
+export function renewPeers(
+  tx: Transaction,
+  actorId: string,
+  states: readonly PeerState[],
+  now: number,
+): Promise<number> {
+  return tx.run(
+    `UPDATE arrival_peer SET state = 'waiting', attempts = 0, reason = '', due_at = $3, updated_at = $3
+     WHERE actor_id = $1 AND state IN (SELECT r.state FROM rows($2, state TEXT) AS r)
+       AND EXISTS (SELECT 1 FROM trust t WHERE t.actor_id = $1 AND t.peer_id = arrival_peer.peer_id)`,
+    actorId,
+    JSON.stringify(states.map((state) => [state])),
+    now,
+  )
+}
+
+/** Actors with peers, after the given one, by id. It asks every server. */
+export function actorsWithPeers(q: Queries, after: string, most: number): Promise<{ actorId: string }[]> {
+  return q.all(
+    `/* address */ SELECT DISTINCT actor_id AS "actorId" FROM trust
+     WHERE baseuri <> '' AND actor_id > $1 ORDER BY actor_id LIMIT $2`,
+    after,
+    most,
+  )
+}
+
+/** The number of peers of all actors, by state. It asks every server. */
+export async function countAllPeers(
+  store: Pick<Store, 'sweep'>,
+): Promise<Readonly<Partial<Record<PeerState, number>>>> {
+  const rows = await store.sweep<{ state: PeerState; peers: number }>(
+    '/* address */ SELECT state, COUNT(*) AS peers FROM arrival_peer GROUP BY state',
+  )
+  const counts: Partial<Record<PeerState, number>> = {}
+  for (const { state, peers } of rows) counts[state] = (counts[state] ?? 0) + peers
+  return counts
 }
 
 /** Makes the failed peers, and those that wait for a later attempt, due now. Returns their number. */

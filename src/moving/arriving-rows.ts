@@ -12,7 +12,7 @@ import { randomPassphrase } from '../secret/random.ts'
 import { seal } from '../secret/sealed.ts'
 import { arrivalPeerSecret, bindingOf, noticeSecret, trustToken } from '../secret/sealed-columns.ts'
 import type { Transaction } from '../store/store.ts'
-import { findArrivalJob, insertArrivalJob } from './arrival-store.ts'
+import { findArrivalJob, insertArrivalJob, insertPeers } from './arrival-store.ts'
 
 type Arriving = RestoredRows & { readonly keyRing: KeyRing }
 
@@ -66,8 +66,10 @@ async function insertRelationships(
     const token = seal(keyRing, randomPassphrase(), bindingOf(trustToken, actorId, peerId))
     const secret = randomPassphrase()
     const sealed = seal(keyRing, secret, bindingOf(arrivalPeerSecret, actorId, peerId))
-    return { row, token, secret, peer: [peerId, row['baseuri'] ?? '', row['relationship'] ?? '', sealed] }
+    const [baseuri, relationship] = [String(row['baseuri'] ?? ''), String(row['relationship'] ?? '')]
+    return { row, token, secret, peer: { peerId, baseuri, relationship, secret: sealed } }
   })
+  const peers = renewed.map(({ peer }) => peer)
   await insertRows(
     tx,
     kind,
@@ -75,14 +77,7 @@ async function insertRelationships(
     renewed.map(({ row, token, secret }) => ({ ...row, verification_token: token, secret_hash: hashSecret(secret) })),
     [['secret_hash', 'TEXT']],
   )
-  await tx.run(
-    `INSERT INTO arrival_peer (actor_id, peer_id, baseuri, relationship, secret, due_at, updated_at)
-     SELECT $1, r.peer, r.baseuri, r.relationship, r.secret, CAST($3 AS BIGINT), CAST($3 AS BIGINT)
-     FROM rows($2, peer TEXT, baseuri TEXT, relationship TEXT, secret TEXT) AS r`,
-    actorId,
-    JSON.stringify(renewed.map(({ peer }) => peer)),
-    now,
-  )
+  await insertPeers(tx, actorId, peers, now)
 }
 
 /** Stores how far the callbacks of subscriptions were delivered. Later diffs are delivered from here. */

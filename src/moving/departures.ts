@@ -57,7 +57,7 @@ export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | '
   readonly log: Log
   readonly metrics: Pick<Metrics, 'jobRun'>
   readonly live: Pick<Live, 'record'>
-  readonly config: Pick<Config, 'movedDays'>
+  readonly config: Pick<Config, 'movedDays' | 'formerBaseUrls'>
   readonly addressRules: PeerPolicy
   /** Whether an import runs, which would continue during the move. */
   readonly isImporting: (actorId: string) => Promise<boolean>
@@ -172,7 +172,8 @@ export class Departures {
       Promise.all([findActor(q, actorId), findDeparture(q, actorId), findArrival(q, actorId)]),
     )
     if (found !== null && isPublished(found, actor, now())) {
-      const home = { to: found.url, key: JSON.parse(found.publicKey) as object, ...fromOf(found.origins) }
+      const notices = await this.#noticesOf(found, () => this.#open(found).key, found.begunAt)
+      const home = { to: found.url, key: JSON.parse(found.publicKey) as object, ...fromOf(found.origins), ...notices }
       return found.state === 'moved'
         ? { state: 'moved', ...home, notice: found.notice }
         : { state: 'moving', ...home, token_hash: hashSecret(this.#open(found).token) }
@@ -180,7 +181,25 @@ export class Departures {
     if (actor === null || actor.residence === 'arriving')
       throw new ServiceError('actor_not_found', `Actor ${quoted(actorId)} does not exist`)
     if (arrival === null) return null
-    return { state: 'arrived', key: JSON.parse(arrival.publicKey) as object, ...fromOf(arrival.origins) }
+    const key = (): string => keysOf(this.#deps.keyRing, arrival).privateKey
+    const notices = await this.#noticesOf(arrival, key, arrival.hereAt ?? arrival.createdAt)
+    return { state: 'arrived', key: JSON.parse(arrival.publicKey) as object, ...fromOf(arrival.origins), ...notices }
+  }
+
+  /** Notices by which former addresses of the actor at this service lead to the current one, signed with the key of this home. */
+  async #noticesOf(
+    { actorId, publicKey, origins }: Pick<Departure, 'actorId' | 'publicKey' | 'origins'>,
+    key: () => string,
+    movedAt: number,
+  ): Promise<{ readonly notices?: readonly string[] }> {
+    const { config, now } = this.#deps
+    const former = new Set(config.formerBaseUrls.map((base) => `${base}/${actorId}`))
+    const left = (JSON.parse(origins) as string[]).filter((from) => former.has(from))
+    if (left.length === 0) return {}
+    const [to, privateKey] = [this.#addressOf(actorId), key()]
+    const sign = (from: string): Promise<string> =>
+      signNotice(privateKey, { from, to, actorId, newKey: publicKey, movedAt }, now())
+    return { notices: await Promise.all(left.map(sign)) }
   }
 
   /**
@@ -427,7 +446,7 @@ export class Departures {
 
   /** @throws ServiceError `invalid_value` */
   async #serviceAt(text: string): Promise<string> {
-    const { addressRules, baseUrl } = this.#deps
+    const { addressRules, baseUrl, config } = this.#deps
     const trimmed = text.trim()
     const judged = judgeUrl(trimmed.includes('://') ? trimmed : `https://${trimmed}`, addressRules)
     if ('refused' in judged)
@@ -438,7 +457,8 @@ export class Departures {
         'invalid_value',
         `Cannot move to ${quoted(trimmed)}: name the service without further parts`,
       )
-    if (liesBelow(url, baseUrl)) throw new ServiceError('invalid_value', 'Cannot move: this is the service itself')
+    if ([baseUrl, ...config.formerBaseUrls].some((own) => liesBelow(url, own)))
+      throw new ServiceError('invalid_value', 'Cannot move: this is the service itself')
     return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`
   }
 

@@ -1,5 +1,6 @@
 /** Statements of peers that moved to another service: the part of the peer (docs/spec/moving.md). */
 import type { Actor } from '../actor/actor.ts'
+import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
 import { deleteNotices } from '../outbox/notice-store.ts'
@@ -7,11 +8,12 @@ import type { PeerClient } from '../peer/peer-client.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { arrivalPeerSecret, bindingOf } from '../secret/sealed-columns.ts'
-import { seal } from '../secret/sealed.ts'
+import { open, seal } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Transaction } from '../store/store.ts'
 import { parseBaseuri } from '../trust/baseuri.ts'
 import { sealedSecret } from '../trust/new-trust.ts'
+import { secretOf } from '../trust/record.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import {
@@ -30,6 +32,7 @@ export interface MovedPeersDeps {
   readonly client: PeerClient
   readonly keyRing: KeyRing
   readonly baseUrl: string
+  readonly config: Pick<Config, 'formerBaseUrls'>
   readonly now: () => number
   readonly live: Pick<Live, 'record'>
   readonly onReached: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
@@ -93,11 +96,13 @@ export class MovedPeers {
     const { keyRing, now } = this.#deps
     const { from, secret, isApproved, movedAt, statedAt } = statement
     const offered = await offeredTo(tx, current)
-    const own = offered === null ? null : await findArrival(tx, actor.id)
-    // Both moved: the secret of the later move wins on both sides, because no old service can know it.
-    const keepsOwn = own !== null && isLater(own, { hereAt: movedAt, actorId: current.peerId })
+    const own = offered === null || !offersSecret(keyRing, offered, current) ? null : await findArrival(tx, actor.id)
+    // Both moved: the secret of the later move wins on both sides, because no old service can know it. A statement that only brings
+    // an address states the secret that an old service of this actor knows.
+    const bringsSecret = secret !== secretOf(keyRing, current)
+    const keepsOwn = own !== null && (!bringsSecret || isLater(own, { hereAt: movedAt, actorId: current.peerId }))
     if (offered !== null) {
-      if (!keepsOwn) await offer(tx, keyRing, current, secret)
+      if (own !== null && !keepsOwn) await offer(tx, keyRing, current, secret)
       // The peer can be reached now, perhaps only at the address of this statement.
       await retryPeer(tx, current, now())
     }
@@ -123,12 +128,14 @@ export class MovedPeers {
     peerId: string,
     { to, text }: { readonly to: string; readonly text: string },
   ): Promise<ProvenStatement> {
-    const { client, baseUrl, now } = this.#deps
+    const { client, baseUrl, config, now } = this.#deps
     const reading = await readMove(client, to)
     if (reading.kind === 'failed') throw unreadable(reading.reason)
     if (reading.kind === 'none') throw refused('the address knows no move')
     const { publicKey } = reading.home
-    const expected = { from: to, peer: `${baseUrl}/${actor.id}`, now: now() }
+    // The peer may know this actor by a former address.
+    const peers = [baseUrl, ...config.formerBaseUrls].map((base) => `${base}/${actor.id}`)
+    const expected = { from: to, peers, now: now() }
     const statement = await verifyStatement(text, publicKey, expected).catch((error: unknown) => {
       throw refused(error instanceof Error ? error.message : String(error))
     })
@@ -181,6 +188,12 @@ const usableSecret = /^[!-~]{16,500}$/
 async function offeredTo(tx: Transaction, { actorId, peerId }: Trust): Promise<ArrivalPeer | null> {
   const found = await findArrivalPeer(tx, actorId, peerId)
   return found?.state === 'waiting' || found?.state === 'failed' ? found : null
+}
+
+/** Whether a peer is offered a new secret. A changed address of the service brings none. */
+function offersSecret(ring: KeyRing, { actorId, peerId, secret }: ArrivalPeer, trust: Trust): boolean {
+  const offered = open(ring, secret, bindingOf(arrivalPeerSecret, actorId, peerId))
+  return offered !== '' && offered !== secretOf(ring, trust)
 }
 
 function isLater(

@@ -4,6 +4,7 @@
  */
 import type { Actor } from '../actor/actor.ts'
 import { findActor } from '../actor/actor-store.ts'
+import { findKnownAddress } from '../config/known-address.ts'
 import { reasonOf, retryAt } from '../job/outcome.ts'
 import { known, stringValue } from '../json/json.ts'
 import type { Live } from '../live/live.ts'
@@ -17,7 +18,7 @@ import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Transaction } from '../store/store.ts'
 import { sealedSecret } from '../trust/new-trust.ts'
 import { secretOf } from '../trust/record.ts'
-import type { Trust } from '../trust/trust.ts'
+import { isRenewal, type Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import { isOk, answerText } from './answers.ts'
@@ -28,6 +29,7 @@ import {
   findArrivalPeer,
   findDuePeers,
   type PeerState,
+  setOfferedSecret,
   updatePeer,
 } from './arrival-store.ts'
 import { membersIn, signStatement } from './proof.ts'
@@ -103,7 +105,7 @@ export class MovedRelationships {
       if (current === null) return
       // Meanwhile, the relationship was renewed, or the peer moved, too, and its secret won. The peer gets a statement with that one.
       const trust = made.stated === undefined ? null : await findTrust(tx, actorId, peerId)
-      const isOvertaken = trust !== null && trust.secretHash !== hashSecret(made.stated ?? '')
+      const isOvertaken = trust !== null && (isRenewal(trust) || trust.secretHash !== hashSecret(made.stated ?? ''))
       const at =
         made.state === 'later' ? retryAt({ now: now(), attempts, random: random() }) : isOvertaken ? now() : null
       const state = at !== null ? 'waiting' : made.state === 'later' ? 'failed' : made.state
@@ -130,6 +132,8 @@ export class MovedRelationships {
     const { store, client } = this.#deps
     const trust = await store.read((q) => findTrust(q, peer.actorId, peer.peerId))
     if (trust === null) return { state: 'failed', reason: 'The relationship has ended' }
+    // The peer may have either secret, and a statement would bring one of them back.
+    if (isRenewal(trust)) return { state: 'later', reason: 'Another request to the peer is under way' }
     const meta = await client.call({ method: 'GET', url: `${trust.baseuri}/meta` })
     if (meta.kind !== 'answered') return { state: 'later', reason: meta.reason }
     if (meta.status === 308) return this.#follow(arrival, actor, peer, trust)
@@ -150,6 +154,8 @@ export class MovedRelationships {
     const { client, keyRing, baseUrl, now } = this.#deps
     const { actorId } = peer
     if (arrival.hereAt === null) throw new Error('Only an actor that is here tells its peers')
+    const [lastLeft] = JSON.parse(arrival.origins) as string[]
+    if (lastLeft === `${baseUrl}/${actorId}`) return { state: 'later', reason: 'This process has a former BASE_URL' }
     const key = open(keyRing, arrival.privateKey, bindingOf(arrivalKey, actorId, arrival.originUrl))
     const stated = this.#currentSecret(peer, trust)
     const statement = await signStatement(key, {
@@ -192,8 +198,14 @@ export class MovedRelationships {
    * owner approves again. Nothing is ended: a Python peer would delete all of it.
    */
   async #askAgain(actor: Actor, peer: ArrivalPeer, trust: Trust): Promise<Attempt> {
+    const before = this.#newSecret(peer)
+    if (before === '') {
+      const known = await this.#deps.store.read(findKnownAddress)
+      if (known?.asksAgain !== true) return { state: 'kept', reason: '' }
+      await this.#markAsked(peer, trust)
+    }
     // An earlier attempt whose answer was lost, or a request of the peer.
-    if (trust.secretHash !== hashSecret(this.#newSecret(peer))) return { state: 'asked', reason: '' }
+    else if (trust.secretHash !== hashSecret(before)) return { state: 'asked', reason: '' }
     // Asking would approve the request of the peer, which is the decision of the owner.
     if (!trust.approved) return { state: 'failed', reason: 'The peer must send its request again, to the new address' }
     const { baseuri, relationship, description } = trust
@@ -203,6 +215,13 @@ export class MovedRelationships {
     } catch (error) {
       return { state: 'later', reason: reasonOf(error) }
     }
+  }
+
+  /** Stores the secret before the request, so that a later attempt notices that the request has replaced it. */
+  async #markAsked({ actorId, peerId }: ArrivalPeer, trust: Trust): Promise<void> {
+    const { store, keyRing } = this.#deps
+    const peer = { actorId, peerId }
+    await store.writeActor(actorId, (tx) => setOfferedSecret(tx, peer, this.#sealed(peer, secretOf(keyRing, trust))))
   }
 
   /** The secret that the actor accepts from the peer: the new one of the move, unless a trust request has replaced it since. */

@@ -117,7 +117,7 @@ export function signStatement(
   return sign(privateKey, statementType, claims, { now: statedAt, seconds: statementSeconds })
 }
 
-/** The new address that a statement claims, before it is verified. Null for any other text. */
+/** The address that a statement or a notice claims to come from, before it is verified. Null for any other text. */
 export async function claimedAddress(statement: string): Promise<string | null> {
   const { decodeJwt } = await import('jose')
   try {
@@ -128,15 +128,16 @@ export async function claimedAddress(statement: string): Promise<string | null> 
 }
 
 /**
+ * @param expected `peers` has the addresses of the peer.
  * @throws Error from `jose` for a statement that the key did not sign, or that is for another peer; Error for one that is not
  *   complete, has expired, is valid for too long, or has a time in the future.
  */
 export async function verifyStatement(
   statement: string,
   publicKey: string,
-  { from, peer, now }: { readonly from: string; readonly peer: string; readonly now: number },
+  { from, peers, now }: { readonly from: string; readonly peers: readonly string[]; readonly now: number },
 ): Promise<MoveStatement> {
-  const { payload } = await verify(statement, publicKey, { typ: statementType, issuer: from, audience: peer })
+  const { payload } = await verify(statement, publicKey, { typ: statementType, issuer: from, audiences: peers })
   const { sub, secret, approved, moved_at: movedAt, stated_at: statedAt, iat, exp } = payload
   if (typeof sub !== 'string' || typeof secret !== 'string' || typeof approved !== 'boolean')
     throw new Error('The statement of the move is not complete')
@@ -147,7 +148,7 @@ export async function verifyStatement(
   if (exp === undefined || exp <= iat || exp > iat + statementSeconds)
     throw new Error(`The statement is not valid for 1 to ${statementSeconds} seconds`)
   if (exp * 1000 + mostSkewMs < now) throw new Error('The statement has expired')
-  return { from, actorId: sub, peer, secret, isApproved: approved, movedAt, statedAt }
+  return { from, actorId: sub, peer: String(payload.aud), secret, isApproved: approved, movedAt, statedAt }
 }
 
 /** @throws Error for a value that is not a time, or lies further in the future than clocks differ. */
@@ -174,14 +175,15 @@ async function sign(
 async function verify(
   token: string,
   publicKey: string,
-  { typ, issuer, audience }: { readonly typ: string; readonly issuer: string; readonly audience?: string },
+  { typ, issuer, audiences }: { readonly typ: string; readonly issuer: string; readonly audiences?: readonly string[] },
 ): Promise<{ readonly payload: JWTPayload }> {
   const { compactVerify, decodeJwt, decodeProtectedHeader } = await import('jose')
   await compactVerify(token, await imported(publicKey), { algorithms: [algorithm] })
   const payload = decodeJwt(token)
   if (decodeProtectedHeader(token).typ !== typ) throw new Error('The token has another type')
   if (payload.iss !== issuer) throw new Error('The token is of another address')
-  if (audience !== undefined && payload.aud !== audience) throw new Error('The token is for another actor')
+  const isForOther = audiences !== undefined && !audiences.some((audience) => audience === payload.aud)
+  if (isForOther) throw new Error('The token is for another actor')
   return { payload }
 }
 

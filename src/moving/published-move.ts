@@ -1,7 +1,7 @@
 /** Reads what an address states about the moves of its actor, at `<address>/meta/moving`, and follows the notices from there. */
 import { elements, known, stringValue } from '../json/json.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
-import { isSameKey, membersIn, publicKeyIn, verifyNotice } from './proof.ts'
+import { claimedAddress, isSameKey, membersIn, publicKeyIn, verifyNotice } from './proof.ts'
 
 /** The path below the address of an actor. */
 const movingPath = '/meta/moving'
@@ -14,6 +14,8 @@ export interface PublishedHome {
   readonly cameFrom: readonly string[]
   /** Null while the actor is here and does not move. */
   readonly leaving: PublishedMove | null
+  /** Notices of former addresses of this home, which its service has left for another name. */
+  readonly notices: readonly string[]
 }
 
 export interface PublishedMove {
@@ -43,10 +45,14 @@ export async function readMove(client: PeerClient, address: string): Promise<Mov
   if (publicKey === null || (isLeaving ? to === null : state !== 'arrived'))
     return { kind: 'failed', reason: 'The statement of the address about moves is not complete' }
   const leaving = to === null ? null : { to, notice: text('notice'), tokenHash: text('token_hash') }
-  const cameFrom = (elements(fields.get('from') ?? known('[]')) ?? []).map((one) => stringValue(one) ?? '')
-  return { kind: 'read', home: { publicKey, cameFrom, leaving: isLeaving ? leaving : null } }
+  const list = (name: string): string[] =>
+    (elements(fields.get(name) ?? known('[]')) ?? []).map((one) => stringValue(one) ?? '')
+  const [cameFrom, notices] = [list('from'), list('notices').slice(0, mostNotices)]
+  return { kind: 'read', home: { publicKey, cameFrom, leaving: isLeaving ? leaving : null, notices } }
 }
 
+/** Former addresses of one home. */
+const mostNotices = 10
 /** Services that an actor left one after the other, before a peer noticed the first move. */
 const mostMoves = 5
 
@@ -83,7 +89,7 @@ export async function followMoves(
     const doubt = doubtAbout(home, at)
     if (doubt !== null) return { kind: 'unproven', reason: doubt }
     if (home === null) break
-    const isLast = to === null ? (home.leaving?.notice ?? null) === null : at.address === to
+    const isLast = to === null ? (await noticeAt(home, at.address)) === null : at.address === to
     if (at.left !== null && isLast) return { kind: 'followed', to: at.address, publicKey: home.publicKey }
     const next = await nextOf(home, { ...at, actorId, now: now() })
     if (next === null) break
@@ -111,16 +117,23 @@ function doubtAbout(home: PublishedHome | null, { left, publicKey }: Step): stri
 
 /** The address that the notice of a home names. Null: the home has no notice. */
 async function nextOf(
-  { leaving, publicKey }: PublishedHome,
+  home: PublishedHome,
   { address, actorId, now }: { readonly address: string; readonly actorId: string; readonly now: number },
 ): Promise<Step | { readonly reason: string } | null> {
-  if (leaving === null || leaving.notice === null) return null
+  const notice = await noticeAt(home, address)
+  if (notice === null) return null
   try {
-    const proven = await verifyNotice(leaving.notice, publicKey, { from: address, now })
+    const proven = await verifyNotice(notice, home.publicKey, { from: address, now })
     const isOther = proven.actorId !== actorId || !proven.to.endsWith(`/${actorId}`)
     if (isOther) return { reason: 'The notice is about another actor' }
     return { address: proven.to, publicKey: proven.newKey, left: address }
   } catch (error) {
     return { reason: error instanceof Error ? error.message : String(error) }
   }
+}
+
+/** The notice that a home publishes about one of its addresses. It is not verified. Null: none. */
+async function noticeAt({ leaving, notices }: PublishedHome, address: string): Promise<string | null> {
+  for (const notice of notices) if ((await claimedAddress(notice)) === address) return notice
+  return leaving?.notice ?? null
 }

@@ -151,10 +151,13 @@ const credentials: readonly Credential[] = [
   },
 ]
 
-/** Actors whose passphrase was made after `$1`: with the actor, by its owner, or with its arrival from another service. */
+/**
+ * Actors whose passphrase was made after `$1`: with the actor, by its owner, or with its arrival from another service. A changed
+ * address of this service makes none.
+ */
 const newPassphrases = `actor WHERE created_at > $1
   OR EXISTS (SELECT 1 FROM password_access AS p WHERE p.actor_id = actor.id AND p.decision = 'revoked' AND p.decided_at > $1)
-  OR EXISTS (SELECT 1 FROM arrival AS a WHERE a.actor_id = actor.id AND a.here_at > $1)`
+  OR EXISTS (SELECT 1 FROM arrival AS a WHERE a.actor_id = actor.id AND a.here_at > $1 AND a.moved_at IS NOT NULL)`
 
 /** Relationships and apps whose approval is older, but whose rights changed after `$1`. They stay. */
 const changedRights = `permission_override AS o JOIN trust AS t ON t.actor_id = o.actor_id AND t.peer_id = o.peer_id

@@ -22,8 +22,9 @@ export function createOutbox(runtime: Runtime, { deliveries, client }: OutboxNee
   const { allowPrivatePeers, allowHttp } = config
   const outsideClient = client ?? new GuardedClient({ allowPrivatePeers, allowHttp, ...timeouts, release })
   const { readSeconds } = timeouts
+  const baseUrls = [baseUrl, ...config.formerBaseUrls]
   const ownAddresses =
-    client === undefined ? new OwnAddresses({ client: outsideClient, baseUrl, timers, readSeconds }) : null
+    client === undefined ? new OwnAddresses({ client: outsideClient, baseUrls, timers, readSeconds }) : null
   return {
     /** Null with another client, which then receives every call. */
     ownAddresses,

@@ -10,7 +10,8 @@ import { judgeUrl, liesBelow } from './url-rules.ts'
 interface OwnAddressesDeps {
   /** Calls all other addresses. */
   readonly client: PeerClient
-  readonly baseUrl: string
+  /** The base URL of the service, and its former ones. */
+  readonly baseUrls: readonly string[]
   readonly timers: Timers
   readonly readSeconds: number
 }
@@ -33,7 +34,8 @@ export class OwnAddresses implements PeerClient {
   call(request: PeerRequest): Promise<PeerOutcome> {
     // The rules for private addresses and plain http protect other machines.
     const judged = judgeUrl(request.url, { allowPrivatePeers: true, allowHttp: true })
-    if (this.#answer === null || 'refused' in judged || !liesBelow(judged.url, this.#deps.baseUrl))
+    const { baseUrls } = this.#deps
+    if (this.#answer === null || 'refused' in judged || !baseUrls.some((base) => liesBelow(judged.url, base)))
       return this.#deps.client.call(request)
     if (this.#isClosed) return Promise.resolve({ kind: 'unreached', reason: 'The service is stopping' })
     return this.#callHere(this.#answer, request, judged.url)

@@ -161,6 +161,28 @@ const rows: Readonly<Record<string, Row>> = {
         'must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic',
     },
   },
+  formerBaseUrls: {
+    env: 'TROUPE_FORMER_BASE_URLS',
+    byDefault: [],
+    text: 'https://old.example.com/, https://older.example.com/actors',
+    value: ['https://old.example.com', 'https://older.example.com/actors'],
+    code: ['https://code.example.com'],
+    refused: {
+      'old.example.com': addresses,
+      'https://old.example.com,ftp://example.com': addresses,
+      'https://user:planted-secret@example.com': 'must not contain a user name or password',
+      'https://example.com/?a=b': 'must not have a query or fragment',
+      'https://actors.example.com/': 'names BASE_URL itself: remove https://actors.example.com from it',
+    },
+  },
+  formerAnswer: {
+    env: 'TROUPE_FORMER_ANSWER',
+    byDefault: 'serve',
+    text: 'redirect',
+    value: 'redirect',
+    code: 'gone',
+    refused: { move: 'must be one of serve, redirect, gone' },
+  },
   allowHttp: flag('TROUPE_ALLOW_HTTP', false, true),
   database: {
     env: 'DATABASE_URL',

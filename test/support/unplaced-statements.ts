@@ -13,6 +13,7 @@ export const unplacedStatements: readonly Exceptions[] = [
   {
     reason: 'a command of the operator that refuses a sharded database, or asks all servers once',
     statements: [
+      '/* address */',
       '/* backup */',
       '/* restore */',
       '/* revoke */',

@@ -21,6 +21,7 @@ import { BodyBudget, bodyBudgetBytes } from '../edge/memory/body-budget.ts'
 import { BudgetedRequest, needsBudget } from '../edge/memory/budgeted-request.ts'
 import { isForwardedUnknown, sourceOf } from '../edge/client-address.ts'
 import { Cors } from '../edge/cors.ts'
+import { FormerAddresses } from '../edge/former/former-addresses.ts'
 import { errorResponse, logError, toServiceError } from '../edge/error-response.ts'
 import type { Handle, HttpRequest } from '../edge/request.ts'
 import { requestIdOf } from '../edge/request-id.ts'
@@ -67,6 +68,7 @@ export class Dispatcher {
   readonly #deps: DispatchDeps
   readonly #cors: Cors
   readonly #locator: Locator
+  readonly #formerAddresses: FormerAddresses
   readonly #admission: Admission
   readonly #entrances: Entrances
   readonly #headers: ResponseHeaders
@@ -78,6 +80,7 @@ export class Dispatcher {
     this.#deps = deps
     this.#cors = new Cors(config.spaCorsOrigins, config.mcpOrigins)
     this.#locator = new Locator(routes, { ...deps, cors: this.#cors })
+    this.#formerAddresses = new FormerAddresses(deps)
     const forgeryRule = {
       origin: new URL(baseUrl).origin,
       isTrustedOrigin: this.#cors.isNamed,
@@ -96,13 +99,15 @@ export class Dispatcher {
     })
   }
 
-  readonly handle: Handle = (request) => {
+  readonly handle: Handle = (received) => {
     const { tracing, config } = this.#deps
+    const { request, answer } = this.#formerAddresses.translate(received)
     if (!this.#hasWarned && isForwardedUnknown(request, config.trustedProxies)) this.#warn()
     const requestId = requestIdOf(request.header('x-request-id'))
     const state = newRequestState(requestId, request.header('user-agent'), () =>
       sourceOf(request, config.trustedProxies),
     )
+    state.atFormerAddress = answer
     return runInContext(state, () => {
       const sender = tracing.isInTrace()
         ? null
@@ -158,6 +163,7 @@ export class Dispatcher {
   }
 
   #answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> | HttpResponse {
+    if (state.atFormerAddress !== null) return state.atFormerAddress()
     const addressed = this.#locator.address(request)
     if ('answer' in addressed) return addressed.answer
     // A user may have mistyped a URL, so an unknown route also gets an error page.

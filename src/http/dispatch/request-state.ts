@@ -4,6 +4,7 @@ import type { RequestContext } from '../../observe/context.ts'
 import { deviceOf } from '../../token/device.ts'
 import type { CorsFamily } from '../edge/cors.ts'
 import type { ErrorFamily } from '../edge/error-response.ts'
+import type { HttpResponse } from '../edge/response.ts'
 import type { Method, Route } from './route.ts'
 
 export interface RequestState extends RequestContext {
@@ -23,6 +24,8 @@ export interface RequestState extends RequestContext {
   grant: string | null
   /** True when the request carried a credential, valid or not. */
   hasCredential: boolean
+  /** The answer of a former address of the service in place of a route. */
+  atFormerAddress: (() => HttpResponse) | null
   /** The response sends the browser to sign in. */
   isSentToSignIn: boolean
 }
@@ -47,6 +50,7 @@ export function newRequestState(
     caller: null,
     grant: null,
     hasCredential: false,
+    atFormerAddress: null,
     isSentToSignIn: false,
   }
 }

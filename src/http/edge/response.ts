@@ -64,7 +64,11 @@ export function noContent(headers?: Record<string, string>): HttpResponse {
   return { status: 204, headers: headers ?? noHeaders, body: null }
 }
 
-export function redirect(status: 302 | 303 | 307, location: string, headers?: Record<string, string>): HttpResponse {
+export function redirect(
+  status: 302 | 303 | 307 | 308,
+  location: string,
+  headers?: Record<string, string>,
+): HttpResponse {
   return { status, headers: { Location: location, ...headers }, body: null }
 }
 

@@ -923,6 +923,7 @@ const moving = ({ one, a }: EnglishNoun) => ({
     waiting: 'Not sent yet',
     informed: 'Received',
     asked: `Asked to connect again, because ${a} of that service can’t follow a move`,
+    kept: `Uses the former address, because ${a} of that service can’t follow a change`,
     failed: 'Couldn’t be sent',
   },
   more: (peers: number) => `and ${number(peers)} more`,

@@ -922,6 +922,7 @@ const moving = (noun: Declined): Messages['moving'] => ({
     waiting: 'Noch nicht mitgeteilt',
     informed: 'Mitgeteilt',
     asked: 'Neu angefragt, weil jener Dienst Umzügen nicht folgen kann',
+    kept: 'Nutzt die frühere Adresse, weil jener Dienst einer Änderung nicht folgen kann',
     failed: 'Nicht erreicht',
   },
   more: (peers) => `und ${number(peers)} weitere`,

@@ -19,7 +19,7 @@ export interface MovedPeerRow {
   readonly address: string
   /** Path of the page of the connection. */
   readonly href: string
-  readonly state: 'waiting' | 'informed' | 'asked' | 'failed'
+  readonly state: 'waiting' | 'informed' | 'asked' | 'kept' | 'failed'
   readonly reason: string
 }
 

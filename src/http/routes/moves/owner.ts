@@ -1,6 +1,7 @@
 /** `/<actor>/move`: the owner moves the actor to another service. */
 import { ServiceError } from '../../../errors.ts'
 import { plainStringField } from '../../../json/fields.ts'
+import { peerStates } from '../../../moving/arrival-store.ts'
 import type { ArrivalClaims, ShownArrival } from '../../../moving/claims.ts'
 import type { Departures, ShownDeparture } from '../../../moving/departures.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -45,7 +46,7 @@ const moveSchema = {
         peers: {
           type: 'object',
           additionalProperties: { type: 'integer' },
-          description: 'Peers by state: `waiting`, `informed`, `asked`, `failed`',
+          description: 'Peers by state: `waiting`, `informed`, `asked`, `kept`, `failed`',
         },
         first: {
           type: 'array',
@@ -56,7 +57,7 @@ const moveSchema = {
             properties: {
               peerid: { type: 'string' },
               baseuri: { type: 'string' },
-              state: { enum: ['waiting', 'informed', 'asked', 'failed'] },
+              state: { enum: peerStates },
               reason: { type: 'string' },
               updated_at: time,
             },

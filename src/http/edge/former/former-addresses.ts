@@ -1,0 +1,87 @@
+/**
+ * Requests at former base URLs of the service, after its public address has changed. They are recognized by the Host header, which
+ * chooses only between public facts: where a path begins, and whether a redirect to `BASE_URL` is the answer.
+ */
+import { isWebRequest } from '../../../app/embedding/sessions.ts'
+import type { Config } from '../../../config/options.ts'
+import { ServiceError } from '../../../errors.ts'
+import { acceptsPages } from '../accepts.ts'
+import type { HttpRequest } from '../request.ts'
+import { type HttpResponse, redirect } from '../response.ts'
+import { RebasedRequest } from './rebased-request.ts'
+
+export interface FormerAddressDeps {
+  readonly baseUrl: string
+  readonly config: Pick<Config, 'formerBaseUrls' | 'formerAnswer'>
+}
+
+interface Base {
+  readonly url: URL
+  /** The path prefix; empty without one. */
+  readonly path: string
+}
+
+/** Peers read the moves of an actor at every address that they know, and `troupe readdress` recognizes its service. */
+const alwaysServed = /^\/(?:[^/]+\/meta\/moving|health\/live)$/
+
+export class FormerAddresses {
+  readonly #deps: FormerAddressDeps
+  readonly #current: Base
+  readonly #former: readonly Base[]
+
+  constructor(deps: FormerAddressDeps) {
+    this.#deps = deps
+    this.#current = baseOf(deps.baseUrl)
+    this.#former = deps.config.formerBaseUrls.map(baseOf)
+  }
+
+  /** The request as it would be below `BASE_URL`, and the answer that a former address gives in place of a route. */
+  translate(request: HttpRequest): { readonly request: HttpRequest; readonly answer: (() => HttpResponse) | null } {
+    const former = this.#former.length === 0 ? null : this.#baseAt(hostOf(request), request.path)
+    if (former === null) return { request, answer: null }
+    const below = request.path.slice(former.path.length) || '/'
+    const path = `${this.#current.path}${below}`
+    return {
+      request: path === request.path ? request : new RebasedRequest(request, path),
+      answer: alwaysServed.test(below) ? null : this.#answer(request, below),
+    }
+  }
+
+  #answer(request: HttpRequest, below: string): (() => HttpResponse) | null {
+    const { baseUrl, config } = this.#deps
+    const location = `${baseUrl}${below}${request.query === '' ? '' : `?${request.query}`}`
+    if (config.formerAnswer === 'redirect') return () => redirect(308, location, { 'Cache-Control': 'no-store' })
+    if (config.formerAnswer === 'gone')
+      return () => {
+        throw new ServiceError('gone', `This service is at ${baseUrl} now`)
+      }
+    // Cookies and forms of a page belong to one host.
+    const isPage = (request.method === 'GET' || request.method === 'HEAD') && acceptsPages(request)
+    return isPage ? () => redirect(307, location, { 'Cache-Control': 'no-store', Vary: 'Accept' }) : null
+  }
+
+  /** The former base URL with the longest path at this host. Null: the request is at none, or below `BASE_URL`. */
+  #baseAt(host: string | null, path: string): Base | null {
+    if (host === null) return null
+    const within = [this.#current, ...this.#former]
+      .filter((base) => isHostOf(base.url, host) && (path === base.path || path.startsWith(`${base.path}/`)))
+      .toSorted((a, b) => b.path.length - a.path.length)
+    const [found] = within
+    return found === undefined || found === this.#current ? null : found
+  }
+}
+
+function baseOf(text: string): Base {
+  const url = new URL(text)
+  return { url, path: url.pathname.replace(/\/$/, '') }
+}
+
+function hostOf(request: HttpRequest): string | null {
+  const { original } = request
+  return request.header('host') ?? (isWebRequest(original) ? new URL(original.url).host : null)
+}
+
+function isHostOf(base: URL, host: string): boolean {
+  const given = host.toLowerCase()
+  return given === base.host || (base.port === '' && given === `${base.host}:${base.protocol === 'https:' ? 443 : 80}`)
+}

@@ -1,0 +1,193 @@
+/** `troupe readdress`: the public address of a whole service changes, and its peers follow. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { newHomeKeys, signNotice, signStatement } from '../../src/moving/proof.ts'
+import { countCredentials } from '../../src/operator/revoke-credentials.ts'
+import { addressAt, peerUrl, secretAt } from '../support/moving.ts'
+import {
+  currentUrl,
+  formerUrl,
+  friendsIn,
+  otherUrl,
+  peerStates,
+  readdressedWorld,
+  runReaddress,
+  untilCopied,
+} from '../support/readdressed.ts'
+import { forEachService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const large = 'x'.repeat(100_000)
+
+forEachService((start) => {
+  describe('a service whose public address changes', () => {
+    it('tells its peers, whose secrets, copies and subscriptions stay (R-ADDR-04)', async () => {
+      const world = await readdressedWorld(start)
+      const [first, second] = [await friendsIn(world), await friendsIn(world, world.others)]
+      const service = await world.restart(currentUrl, [formerUrl])
+      // Changes before peers know the address. A large one has a URL that they do not know yet.
+      assert.ok((await world.as(first.ada, 'PUT', '/properties/early', { large })).ok)
+      assert.ok((await first.bob.request('PUT', '/properties/mood', { text: 'one' })).ok)
+      await untilCopied((path) => world.as(first.ada, 'GET', path), first.bob, 'mood', { text: 'one' })
+      const { store } = await service.app.running()
+      const before = store.now()
+      world.pass(1)
+      const done = await runReaddress(service)
+      assert.deepEqual([done?.actors, done?.peers, done?.skipped], [2, 2, []])
+      const { ended } = await countCredentials(store, before)
+      assert.deepEqual(
+        Object.entries(ended).filter(([, number]) => number > 0),
+        [],
+      )
+      for (const [{ ada, bob, secret }, peers] of [
+        [first, world.peers],
+        [second, world.others],
+      ] as const) {
+        await until(async () => (await addressAt(peers, bob.id, ada.id)) === `${currentUrl}/${ada.id}`)
+        await until(async () => (await peerStates(service, ada))['informed'] === 1)
+        assert.deepEqual(
+          [await secretAt(peers, bob.id, ada.id), await secretAt(service, ada.id, bob.id)],
+          [secret, secret],
+        )
+        assert.ok((await world.as(ada, 'PUT', '/properties/late', { large })).ok)
+        await untilCopied((path) => bob.request('GET', path), ada, 'late', { large })
+        assert.ok((await bob.request('PUT', '/properties/mood', { text: 'two' })).ok)
+        await untilCopied((path) => world.as(ada, 'GET', path), bob, 'mood', { text: 'two' })
+      }
+      await untilCopied((path) => first.bob.request('GET', path), first.ada, 'early', { large })
+      assert.equal((await runReaddress(service, { isRepeated: true }))?.peers, 0)
+    })
+
+    it('is continued after a kill of the command and of the service (R-ADDR-05)', async () => {
+      const world = await readdressedWorld(start)
+      const all = [await friendsIn(world), await friendsIn(world), await friendsIn(world)]
+      const service = await world.restart(currentUrl, [formerUrl])
+      world.network.fate = ({ url }) => (url.startsWith(peerUrl) ? 'unreached' : 'arrives')
+      assert.equal((await runReaddress(service, {}, 2))?.actors, 2)
+      world.pass(600_000)
+      const again = await world.restart(currentUrl, [formerUrl])
+      assert.ok(again.log.some((line) => line.includes('Peers know this service as')))
+      const done = await runReaddress(again)
+      assert.deepEqual([done?.actors, done?.peers], [3, 1])
+      world.network.fate = () => 'arrives'
+      world.pass(7_200_000)
+      const last = await world.restart(currentUrl, [formerUrl])
+      assert.deepEqual(
+        last.log.filter((line) => line.includes('Peers know this service as')),
+        [],
+      )
+      for (const { ada, bob } of all) {
+        await until(async () => (await addressAt(world.peers, bob.id, ada.id)) === `${currentUrl}/${ada.id}`)
+        assert.equal(await secretAt(world.peers, bob.id, ada.id), await secretAt(last, ada.id, bob.id))
+      }
+    })
+
+    it('is followed again when it changes back and forth, from every address in between (R-ADDR-04)', async () => {
+      const world = await readdressedWorld(start)
+      const [{ ada, bob }, away] = [await friendsIn(world), await friendsIn(world, world.others)]
+      // Messages to this peer are lost, so it knows the first address until the end.
+      world.network.fate = ({ url }) =>
+        url.includes(`${otherUrl}/${away.bob.id}/callbacks/moved`) ? 'unreached' : 'arrives'
+      const addresses = [currentUrl, formerUrl, currentUrl]
+      for (const [index, to] of addresses.entries()) {
+        const from = index === 0 ? formerUrl : (addresses[index - 1] ?? '')
+        world.pass(60_000)
+        const service = await world.restart(to, [from])
+        await runReaddress(service, { from, to })
+        await until(async () => (await addressAt(world.peers, bob.id, ada.id)) === `${to}/${ada.id}`)
+      }
+      world.network.fate = () => 'arrives'
+      world.pass(7_200_000)
+      await world.restart(currentUrl, [formerUrl])
+      await until(
+        async () => (await addressAt(world.others, away.bob.id, away.ada.id)) === `${currentUrl}/${away.ada.id}`,
+      )
+    })
+  })
+
+  describe('a stranger who claims a change of address', () => {
+    const evilUrl = 'https://evil.example.com'
+
+    it('takes no relationship, whatever its own addresses publish (MOV-17)', async () => {
+      const world = await readdressedWorld(start)
+      const { ada, bob, secret } = await friendsIn(world)
+      const keys = await newHomeKeys()
+      const [former, current, evil] = [formerUrl, currentUrl, evilUrl].map((base) => `${base}/${ada.id}`)
+      assert.ok(former !== undefined && current !== undefined && evil !== undefined)
+      const notice = async (from: string, to: string, newKey = keys.publicKey): Promise<string> =>
+        signNotice(keys.privateKey, { from, to, actorId: ada.id, newKey, movedAt: Date.now() }, Date.now())
+      const document = async (from: string, extra: object = {}): Promise<object> => ({
+        state: 'arrived',
+        key: JSON.parse(keys.publicKey) as object,
+        from: [from, current],
+        notices: [await notice(from, evil), await notice(evil, evil)],
+        ...extra,
+      })
+      let published: object = {}
+      world.network.serve(evilUrl, () => Response.json(published))
+      const claim = async (): Promise<number> => {
+        const at = Date.now()
+        const statement = await signStatement(keys.privateKey, {
+          from: evil,
+          actorId: ada.id,
+          peer: `${peerUrl}/${bob.id}`,
+          secret: 'a-secret-of-the-stranger',
+          isApproved: true,
+          movedAt: at,
+          statedAt: at,
+        })
+        const answer = await world.peers.request(`/${bob.id}/callbacks/moved/${ada.id}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ statement }),
+        })
+        return answer.status
+      }
+      const attacks = [
+        await document(former),
+        await document(former, { state: 'moved', to: evil, notice: await notice(former, evil) }),
+        await document(former, { notices: ['', 'a.b.c', 5, null] }),
+        await document(former, { notices: 'none' }),
+      ]
+      const all = async (known: string): Promise<void> => {
+        for (published of attacks) {
+          assert.equal(await claim(), 403, JSON.stringify(published))
+          assert.equal(await addressAt(world.peers, bob.id, ada.id), known)
+          assert.equal(await secretAt(world.peers, bob.id, ada.id), secret)
+        }
+      }
+      await all(former)
+      const service = await world.restart(currentUrl, [formerUrl])
+      await all(former)
+      await runReaddress(service)
+      await until(async () => (await addressAt(world.peers, bob.id, ada.id)) === current)
+      await all(current)
+      // The former name belongs to the stranger some day.
+      await world.restart(currentUrl, [])
+      world.network.serve(formerUrl, () => Response.json(published))
+      await all(current)
+    })
+
+    it('by a setting of its own service gets no peer of the actor with the same id (MOV-17)', async () => {
+      const world = await readdressedWorld(start)
+      const { ada, bob, secret } = await friendsIn(world)
+      // The stranger has a copy of everything: the same actor, relationship and secret. The service itself has not moved.
+      await world.service().close()
+      world.network.serve(formerUrl, () => Response.json({ error: 'not_found' }, { status: 404 }))
+      const stranger = await start({
+        baseUrl: evilUrl,
+        formerBaseUrls: [formerUrl],
+        peerClient: world.network,
+        database: world.service().databaseUrl,
+      })
+      world.network.add(stranger)
+      await runReaddress(stranger, { to: evilUrl })
+      const { arrivalClaims } = (await stranger.app.running()).parts
+      await until(async () =>
+        /addresses of the peer do not confirm it/.test((await arrivalClaims.find(ada.id))?.peers[0]?.reason ?? ''),
+      )
+      assert.equal(await addressAt(world.peers, bob.id, ada.id), `${formerUrl}/${ada.id}`)
+      assert.equal(await secretAt(world.peers, bob.id, ada.id), secret)
+    })
+  })
+})
