@@ -1,5 +1,6 @@
 /** Reads what an address states about the moves of its actor, at `<address>/meta/moving`, and follows the notices from there. */
 import { elements, known, stringValue } from '../json/json.ts'
+import { isIngressPage } from '../peer/ingress.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import { claimedAddress, isSameKey, membersIn, publicKeyIn, verifyNotice } from './proof.ts'
 
@@ -36,6 +37,7 @@ export type MoveReading =
 export async function readMove(client: PeerClient, address: string): Promise<MoveReading> {
   const outcome = await client.call({ method: 'GET', url: `${address}${movingPath}` })
   if (outcome.kind !== 'answered') return { kind: 'failed', reason: outcome.reason }
+  if (isIngressPage(outcome)) return { kind: 'failed', reason: `The address answered ${outcome.status} with a page` }
   if (outcome.status === 404 || outcome.status === 410) return { kind: 'none' }
   const fields = outcome.status === 200 ? membersIn(outcome.body) : null
   if (fields === null) return { kind: 'failed', reason: `The address answered ${outcome.status} without a move` }

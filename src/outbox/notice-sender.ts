@@ -2,6 +2,7 @@
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { failed, type Tracing } from '../observe/tracing.ts'
+import { isIngressPage } from '../peer/ingress.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -85,11 +86,10 @@ export class NoticeSender {
     const outcome = notice.kind === 'renewal' ? await this.#settleRenewal(notice) : await this.#deliver(notice)
     if (outcome === null) return { kind: 'delivered' }
     if (this.#deps.isCut() && outcome.kind !== 'answered') return null
-    const isOver = outcome.kind === 'answered' && (outcome.status === 404 || outcome.status === 410)
     // The peer has moved. Its new service notices the end when it states the new address here. Other messages follow it.
     const hasMoved = outcome.kind === 'answered' && outcome.status === 308
     if (hasMoved && (notice.kind === 'trust_deleted' || notice.kind === 'withdrawal')) return { kind: 'delivered' }
-    if (isOver && endings.has(notice.kind)) return { kind: 'delivered' }
+    if (endings.has(notice.kind) && isUnknownTo(outcome)) return { kind: 'delivered' }
     if (notice.kind === 'withdrawal' && isRefusal(outcome)) return this.#judgeWithdrawal(notice)
     const { attempts, createdAt } = notice
     const attempted = { outcome, now: now(), attempts, uncertain: 0, failingSince: createdAt, random: random() }
@@ -136,4 +136,10 @@ export class NoticeSender {
   #ownSecret({ id, secret }: ClaimedNotice): string {
     return openNoticeSecret(this.#deps.keyRing, id, secret)
   }
+}
+
+/** Whether the service of the peer says that it does not know the actor, the relationship or the subscription. */
+function isUnknownTo(outcome: PeerOutcome): boolean {
+  if (outcome.kind !== 'answered' || isIngressPage(outcome)) return false
+  return outcome.status === 404 || outcome.status === 410
 }

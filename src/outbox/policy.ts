@@ -1,4 +1,5 @@
 /** Retry policy and circuit breaker for calls to peers. Pure functions. Times are Unix milliseconds. */
+import { isIngressPage } from '../peer/ingress.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 
 export interface DeliveryPolicy {
@@ -68,6 +69,9 @@ function endingOf(outcome: PeerOutcome, now: number): Ending {
       const { status, headers } = outcome
       const reason = `The peer answered ${status}`
       if (status >= 200 && status < 300) return { kind: 'accepted' }
+      // The route to the service is missing, and comes back.
+      if ((status === 404 || status === 410) && isIngressPage(outcome))
+        return { kind: 'not now', reason, retryAfterMs: 0 }
       if (status === 410) return { kind: 'gone', reason }
       if (notNow.has(status)) {
         return { kind: 'not now', reason, retryAfterMs: parseRetryAfter(headers['retry-after'], now) ?? 0 }
@@ -108,16 +112,17 @@ export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): Del
   }
 }
 
-/** Decides what follows from an attempt to deliver a notice. Notices are idempotent, so unknown outcomes are retried. */
+/** Decides what follows from an attempt to deliver a notice. Notices are idempotent, so outcomes that say nothing are retried. */
 export function judgeNotice(attempted: Attempted, policy: DeliveryPolicy): DeliveryVerdict {
   const ending = endingOf(attempted.outcome, attempted.now)
   switch (ending.kind) {
     case 'accepted':
       return { kind: 'delivered' }
     case 'refused':
-    case 'odd':
     case 'gone':
       return { kind: 'failed', reason: ending.reason }
+    // No service answers a notice with a redirect, but an ingress does.
+    case 'odd':
     case 'unknown':
       return retry(attempted, ending.reason, 0, policy)
     case 'not now':

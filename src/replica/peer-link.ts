@@ -6,6 +6,7 @@ import { outcomeWith } from '../outbox/secret-rotation.ts'
 import type { Store } from '../store/store.ts'
 import { secretOf } from '../trust/record.ts'
 import type { Trust } from '../trust/trust.ts'
+import { isIngressPage } from '../peer/ingress.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
 
 export type Linked = Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'secret'>
@@ -68,7 +69,8 @@ export class PeerLinks {
   reading(outcome: PeerOutcome): Reading {
     if (outcome.kind !== 'answered') return { kind: 'failed', reason: outcome.reason }
     const { status, headers, body } = outcome
-    if (status < 200 || status > 499 || notNow.has(status)) {
+    // A failed read is never an empty answer.
+    if (status < 200 || status > 499 || notNow.has(status) || isIngressPage(outcome)) {
       return { kind: 'failed', reason: `The peer answered ${status}` }
     }
     if (status > 299) return { kind: 'refused', status }

@@ -2,6 +2,7 @@
 import type { CompanionKind } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, normalize, stringValue } from '../json/json.ts'
+import { isIngressPage } from '../peer/ingress.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
 import { open, seal } from '../secret/sealed.ts'
 import { bindingOf, companionPassphrase } from '../secret/sealed-columns.ts'
@@ -66,7 +67,7 @@ export class Companions {
     const companion = await this.find(actor.id, kind)
     if (companion === null) return false
     const outcome = await this.#call(companion, 'DELETE', '')
-    const isGone = outcome.kind === 'answered' && (isOk(outcome) || outcome.status === 404)
+    const isGone = outcome.kind === 'answered' && (isOk(outcome) || (outcome.status === 404 && !isIngressPage(outcome)))
     if (!isGone) throw failed(reasonOf(outcome))
     await this.#deps.store.writeActor(actor.id, (tx) => deleteCompanion(tx, actor.id, kind))
     await this.#trusts.delete(actor, companion.peerId, null, { byPeer: false, notify: false })

@@ -193,7 +193,7 @@ export class WebhookSender {
 
 const fresh = { state: 'live', attempts: 0, failingSince: null, reason: '' } as const
 
-/** Like the verdict for a notice, but 410 ends the webhook, as the specification says. */
+/** Like the verdict for a notice, but a redirect is final, and 410 ends the webhook, as the specification says. */
 function judge(
   outcome: PeerOutcome,
   attempted: Omit<Parameters<typeof judgeNotice>[0], 'outcome'>,
@@ -207,6 +207,9 @@ function judge(
   }
   const reason = `The receiver answered ${outcome.status}`
   if (outcome.status === 410) return { kind: 'stop', reason }
+  // The owner has entered an address that is not the one of the receiver.
+  const isRedirect = outcome.status >= 300 && outcome.status < 400 && outcome.status !== 308
+  if (isRedirect) return { kind: 'failed', reason }
   const verdict = judgeNotice({ ...attempted, outcome }, policy)
   return verdict.kind === 'delivered' ? verdict : { ...verdict, reason }
 }

@@ -405,7 +405,7 @@ forEachService((start) => {
         let isDeploying = true
         network.serve(peers.url, (request) =>
           isDeploying && request.url.includes('/callbacks/subscriptions/')
-            ? new Response('no such host', { status: 404 })
+            ? new Response(null, { status: 404 })
             : peers.app.fetch(request),
         )
         assert.ok((await alice.request('POST', '/properties/log', '2')).ok)

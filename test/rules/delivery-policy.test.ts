@@ -19,11 +19,11 @@ const policy: DeliveryPolicy = {
   circuitCooldownMs: 60_000,
   giveUpAfterMs: 86_400_000,
 }
-const answered = (status: number, headers: Record<string, string> = {}): PeerOutcome => ({
+const answered = (status: number, headers: Record<string, string> = {}, body = ''): PeerOutcome => ({
   kind: 'answered',
   status,
   headers,
-  body: '',
+  body,
 })
 const unreached: PeerOutcome = { kind: 'unreached', reason: 'refused' }
 const unknown: PeerOutcome = { kind: 'unknown', reason: 'cut' }
@@ -48,6 +48,10 @@ describe('a delivery attempt (SUB-07)', () => {
     ['403', attempted(answered(403)), 'failed'],
     ['404', attempted(answered(404)), 'failed'],
     ['410', attempted(answered(410)), 'stop'],
+    ['404 with an error of the peer', attempted(answered(404, {}, '{"error":"not_found"}')), 'failed'],
+    ['404 with the page of an ingress', attempted(answered(404, {}, '<h1>404</h1>')), 'retry', now + 500],
+    ['410 with the page of an ingress', attempted(answered(410, {}, 'Gone')), 'retry', now + 500],
+    ['413 with the page of an ingress', attempted(answered(413, {}, '<h1>413</h1>')), 'failed'],
     ['413', attempted(answered(413)), 'failed'],
     ['429', attempted(answered(429)), 'retry', now + 500],
     ['503', attempted(answered(503)), 'retry', now + 500],
@@ -95,6 +99,8 @@ describe('a delivery attempt (SUB-07)', () => {
     assert.equal(judgeNotice(attempted(answered(204)), policy).kind, 'delivered')
     assert.equal(judgeNotice(attempted(answered(403)), policy).kind, 'failed')
     assert.equal(judgeNotice(attempted(answered(410)), policy).kind, 'failed')
+    for (const ofIngress of [answered(302), answered(404, {}, 'no such host'), answered(410, {}, '<p>Gone</p>')])
+      assert.equal(judgeNotice(attempted(ofIngress), policy).kind, 'retry')
     assert.equal(judgeNotice(attempted(unreached, { failingSince: now - 86_400_000 }), policy).kind, 'stop')
   })
 
@@ -155,7 +161,8 @@ describe('the circuit breaker of a peer (SUB-06)', () => {
   })
 
   it('counts 429, 5xx, redirects and unknown outcomes as failures', () => {
-    for (const outcome of [answered(429), answered(500), answered(503), answered(302), unknown]) {
+    const page = answered(404, {}, '<h1>404</h1>')
+    for (const outcome of [answered(429), answered(500), answered(503), answered(302), page, unknown]) {
       assert.equal(circuitAfter(failing(1), outcome, now, policy).failures, 2)
     }
   })

@@ -34,8 +34,8 @@ export interface Weather {
   /** The request takes effect, but its response is lost. */
   readonly lostAnswer: number
   readonly repeated: number
-  /** A proxy answers 502, 503 or 504. */
-  readonly refusedByProxy: number
+  /** The ingress of the service answers, because the service is being deployed or its route is missing. */
+  readonly answeredByIngress: number
   readonly slow: number
 }
 
@@ -44,7 +44,7 @@ export const calm: Weather = {
   lostRequest: 0,
   lostAnswer: 0,
   repeated: 0,
-  refusedByProxy: 0,
+  answeredByIngress: 0,
   slow: 0,
 }
 
@@ -84,13 +84,9 @@ export class Network {
         case 'lostRequest':
           give(random.below(2) === 0 ? 20 : readMs, { kind: 'unknown', reason: 'The connection broke' })
           return
-        case 'refusedByProxy': {
-          const status = random.pick([502, 503, 504])
-          const headers: Record<string, string> =
-            status === 503 && random.below(2) === 0 ? { 'retry-after': String(random.below(20)) } : {}
-          give(10, { kind: 'answered', status, headers, body: '' })
+        case 'answeredByIngress':
+          give(10, ingressAnswer(random))
           return
-        }
         default:
       }
       const wayMs = fate === 'slow' ? 1000 + random.below(25_000) : 1 + random.below(40)
@@ -147,6 +143,15 @@ export class Network {
       ...(headers === undefined ? {} : { headers }),
     })
   }
+}
+
+/** The answers of ingresses are pages. They say nothing about the service behind. */
+function ingressAnswer(random: Random): PeerOutcome {
+  const status = random.pick([302, 404, 410, 502, 503, 504])
+  const headers: Record<string, string> = { 'content-type': 'text/html' }
+  if (status === 302) headers['location'] = 'https://sign-in.ingress.example/'
+  if (status === 503 && random.below(2) === 0) headers['retry-after'] = String(random.below(20))
+  return { kind: 'answered', status, headers, body: `<html><h1>${status}</h1></html>` }
 }
 
 /** A repeated request has its body again. */

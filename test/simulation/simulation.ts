@@ -367,7 +367,7 @@ function weatherOf(random: Random): Weather {
     lostRequest: some(0.1),
     lostAnswer: some(0.1),
     repeated: some(0.1),
-    refusedByProxy: some(0.1),
+    answeredByIngress: some(0.1),
     slow: some(0.1),
   }
 }
