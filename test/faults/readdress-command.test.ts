@@ -31,20 +31,25 @@ forEachService((start) => {
 
     const serve = (baseUrl: string, formerBaseUrls: readonly string[], database?: string): Promise<TestService> =>
       start({ listen: true, port, baseUrl, formerBaseUrls, ...(database === undefined ? {} : { database }) })
+    const settingsOf = ({ databaseUrl }: TestService): Record<string, string> => ({
+      DATABASE_URL: databaseUrl,
+      TROUPE_SECRET_KEYS: testKeys,
+      BASE_URL: current,
+      TROUPE_FORMER_BASE_URLS: former,
+    })
     const command = (
       service: TestService,
       args: readonly string[],
       env: Readonly<Record<string, string>> = {},
-    ): Promise<Ending> =>
-      place.run(['readdress', ...args], {
-        env: {
-          DATABASE_URL: service.databaseUrl,
-          TROUPE_SECRET_KEYS: testKeys,
-          BASE_URL: current,
-          TROUPE_FORMER_BASE_URLS: former,
-          ...env,
-        },
+    ): Promise<Ending> => place.run(['readdress', ...args], { env: { ...settingsOf(service), ...env } })
+    /** What `troupe doctor` says about peers. */
+    const peersOf = async (service: TestService): Promise<string[]> => {
+      const { code, stdout } = await place.run(['doctor'], {
+        env: { ...settingsOf(service), TROUPE_MODE: 'development' },
       })
+      assert.equal(code, 0)
+      return stdout.split('\n').flatMap((line) => /^peers +(.*)$/.exec(line)?.[1] ?? [])
+    }
     const at = (
       service: TestService,
       actor: TestActor,
@@ -86,6 +91,7 @@ forEachService((start) => {
       service = await serve(current, [former], first.databaseUrl)
       await until(async () => (await peerStates(service, alice))['kept'] === 1)
       assert.equal(sent(/^POST \/trust\//), 1)
+      assert.deepEqual(await peersOf(service), ['0 informed, 0 waiting, 0 asked, 1 with the former address, 0 failed'])
       // The former name serves: changes of both sides arrive, also those that the peer fetches.
       const large = 'x'.repeat(100_000)
       assert.ok((await at(service, alice, 'PUT', '/properties/mood', large)).ok)
@@ -119,7 +125,7 @@ forEachService((start) => {
       assert.deepEqual([sent(/^POST \/trust\//), sent(/^DELETE /)], [2, 0])
     })
 
-    it('refuses an address or a change of another service, and changes nothing (R-ADDR-07)', async () => {
+    it('refuses an address or a change of another service, and changes nothing (R-ADDR-03, R-ADDR-07)', async () => {
       const first = await serve(former, [])
       const [ada, bob] = [await first.createActor('ada@example.com'), await first.createActor('bob@example.com')]
       assert.equal(
@@ -156,6 +162,12 @@ forEachService((start) => {
         assert.deepEqual([code, stdout], [1, ''], `${args.join(' ')} ${stderr}`)
         assert.match(stderr, refusal)
       }
+      const [warning, ...more] = await peersOf(service)
+      assert.match(
+        warning ?? '',
+        /^Peers know this service as http:\/\/127\.0\.0\.1:\d+, and BASE_URL is http:\/\/localhost/,
+      )
+      assert.deepEqual(more, [])
       assert.deepEqual([await peerStates(service, ada), await peerStates(service, bob)], [{}, {}])
     })
   })

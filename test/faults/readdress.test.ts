@@ -1,9 +1,11 @@
 /** `troupe readdress`: the public address of a whole service changes, and its peers follow. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { findKnownAddress } from '../../src/config/known-address.ts'
 import { newHomeKeys, signNotice, signStatement } from '../../src/moving/proof.ts'
 import { countCredentials } from '../../src/operator/revoke-credentials.ts'
-import { addressAt, peerUrl, secretAt } from '../support/moving.ts'
+import { DyingStore } from '../support/interrupted-moves.ts'
+import { addressAt, arrivedAt, peerUrl, secretAt } from '../support/moving.ts'
 import {
   currentUrl,
   formerUrl,
@@ -63,7 +65,7 @@ forEachService((start) => {
       const all = [await friendsIn(world), await friendsIn(world), await friendsIn(world)]
       const service = await world.restart(currentUrl, [formerUrl])
       world.network.fate = ({ url }) => (url.startsWith(peerUrl) ? 'unreached' : 'arrives')
-      assert.equal((await runReaddress(service, {}, 2))?.actors, 2)
+      assert.equal((await runReaddress(service, {}, { steps: 2 }))?.actors, 2)
       world.pass(600_000)
       const again = await world.restart(currentUrl, [formerUrl])
       assert.ok(again.log.some((line) => line.includes('Peers know this service as')))
@@ -71,7 +73,8 @@ forEachService((start) => {
       assert.deepEqual([done?.actors, done?.peers], [3, 1])
       world.network.fate = () => 'arrives'
       world.pass(7_200_000)
-      const last = await world.restart(currentUrl, [formerUrl])
+      // A peer that was not reached finds the new address also when the former one answers 410 to everything else.
+      const last = await world.restart(currentUrl, [formerUrl], { formerAnswer: 'gone' })
       assert.deepEqual(
         last.log.filter((line) => line.includes('Peers know this service as')),
         [],
@@ -81,6 +84,77 @@ forEachService((start) => {
         assert.equal(await secretAt(world.peers, bob.id, ada.id), await secretAt(last, ada.id, bob.id))
       }
     })
+
+    it('has each actor once after the command was killed at any of its writes (R-ADDR-05)', async () => {
+      const world = await readdressedWorld(start)
+      const all = [await friendsIn(world), await friendsIn(world)]
+      const service = world.service()
+      world.network.fate = ({ url }) => (url.includes('/callbacks/moved/') ? 'unreached' : 'arrives')
+      const { store } = await service.app.running()
+      let addresses = [formerUrl, currentUrl]
+      let writes = 0
+      for (let isDone = false; !isDone; ) {
+        writes += 1
+        for (const isBefore of [true, false]) {
+          const [from = '', to = ''] = addresses
+          const dying = new DyingStore()
+          dying.dieAt(writes, isBefore)
+          await runReaddress(service, { from, to }, { wrap: dying.wrap }).catch((error: unknown) => {
+            assert.ok(dying.isDead, String(error))
+          })
+          isDone = !dying.isDead
+          assert.deepEqual((await runReaddress(service, { from, to }))?.skipped, [])
+          for (const { ada } of all) {
+            const rows = await store.read((q) =>
+              q.all('SELECT origins, state, claim_hash AS claim FROM arrival WHERE actor_id = $1', ada.id),
+            )
+            const earlier = writes === 1 && isBefore ? [] : [`${to}/${ada.id}`]
+            const origins = JSON.stringify([`${from}/${ada.id}`, ...earlier])
+            assert.deepEqual(rows, [{ origins, state: 'here', claim: '' }])
+            assert.deepEqual(await peerStates(service, ada), { waiting: 1 })
+          }
+          assert.deepEqual(await store.read(findKnownAddress), { url: to, asksAgain: false })
+          addresses = [to, from]
+        }
+      }
+      // The setting, two actors, and the address at the end.
+      assert.equal(writes, 5)
+    })
+
+    for (const first of ['the service', 'the peer'] as const)
+      it(`agrees with a peer that moves at the same time on the secret of the move, when ${first} is first (MOV-18)`, async () => {
+        const world = await readdressedWorld(start, { acceptMoves: true })
+        const { ada, bob, secret } = await friendsIn(world)
+        let isApart = true
+        world.network.fate = ({ url }) => (isApart && url.includes('/callbacks/moved/') ? 'unreached' : 'arrives')
+        const move = async (): Promise<void> => {
+          assert.equal((await bob.request('POST', '/move', { to: otherUrl })).status, 202)
+          await arrivedAt(world.others, bob)
+        }
+        const change = async (): Promise<void> => {
+          await runReaddress(await world.restart(currentUrl, [formerUrl]))
+        }
+        for (const step of first === 'the peer' ? [move, change] : [change, move]) {
+          await step()
+          world.pass(5000)
+        }
+        await until(() => world.network.saw(/^POST .*callbacks\/moved/))
+        isApart = false
+        world.pass(3_600_000)
+        const service = await world.restart(currentUrl, [formerUrl])
+        const parts = (await world.others.app.running()).parts
+        await parts.arrivalClaims.retry(bob.id)
+        await until(async () => (await addressAt(world.others, bob.id, ada.id)) === `${currentUrl}/${ada.id}`)
+        await until(async () => (await addressAt(service, ada.id, bob.id)) === `${otherUrl}/${bob.id}`)
+        await until(async () => (await peerStates(service, ada))['waiting'] === undefined)
+        await until(
+          async () => (await secretAt(world.others, bob.id, ada.id)) === (await secretAt(service, ada.id, bob.id)),
+        )
+        assert.notEqual(await secretAt(service, ada.id, bob.id), secret)
+        assert.ok((await world.as(ada, 'PUT', '/properties/late', { large })).ok)
+        const handle = await world.others.app.actors.get(bob.id)
+        await until(async () => JSON.stringify(await handle?.remote(ada.id).get('late')) === JSON.stringify({ large }))
+      })
 
     it('is followed again when it changes back and forth, from every address in between (R-ADDR-04)', async () => {
       const world = await readdressedWorld(start)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type AddressChange, readdress, type ReaddressProgress } from '../../src/moving/readdress.ts'
 import { parseKeyRing } from '../../src/secret/key-ring.ts'
+import type { Store } from '../../src/store/store.ts'
 import { relate } from './friends.ts'
 import { peerUrl } from './moving.ts'
 import { type StartOptions, testKeys, type TestActor, type TestService } from './service.ts'
@@ -28,21 +29,21 @@ export interface ReaddressedWorld {
   as(actor: TestActor, method: string, path: string, body?: unknown): Promise<Response>
 }
 
-export async function readdressedWorld(start: Start): Promise<ReaddressedWorld> {
+export async function readdressedWorld(start: Start, others: StartOptions = {}): Promise<ReaddressedWorld> {
   const network = new ServiceNetwork()
   let passed = 0
   const common = { peerClient: network, now: () => Date.now() + passed }
-  const [first, peers, others] = await Promise.all([
+  const [first, peers, other] = await Promise.all([
     start({ ...common, baseUrl: formerUrl }),
     start({ ...common, baseUrl: peerUrl }),
-    start({ ...common, baseUrl: otherUrl }),
+    start({ ...common, baseUrl: otherUrl, ...others }),
   ])
-  for (const service of [first, peers, others]) network.add(service)
+  for (const service of [first, peers, other]) network.add(service)
   let service = first
   return {
     network,
     peers,
-    others,
+    others: other,
     service: () => service,
     pass: (ms) => {
       passed += ms
@@ -65,16 +66,24 @@ export async function readdressedWorld(start: Start): Promise<ReaddressedWorld> 
 
 const change: AddressChange = { from: formerUrl, to: currentUrl, asksAgain: false, isRepeated: false }
 
-/** Runs the work of `troupe readdress`. @param steps Actors after which the command is killed. Default: it ends. */
+interface Interruption {
+  readonly steps?: number
+  readonly wrap?: (store: Store) => Store
+}
+
+/** Runs the work of `troupe readdress`. `steps`: the command is killed after so many actors. */
 export async function runReaddress(
   service: TestService,
   given: Partial<AddressChange> = {},
-  steps = Number.POSITIVE_INFINITY,
+  { steps = Number.POSITIVE_INFINITY, wrap = (store) => store }: Interruption = {},
 ): Promise<ReaddressProgress | null> {
   const { store, parts } = await service.app.running()
   let last: ReaddressProgress | null = null
   let left = steps
-  for await (const progress of readdress({ store, keyRing: parseKeyRing(testKeys) }, { ...change, ...given })) {
+  for await (const progress of readdress(
+    { store: wrap(store), keyRing: parseKeyRing(testKeys) },
+    { ...change, ...given },
+  )) {
     last = progress
     left -= 1
     if (left <= 0) break
