@@ -21,6 +21,7 @@ import { objectLeaseMs } from '../file/unused-objects.ts'
 import { type JsonText, known, stringValue } from '../json/json.ts'
 import { type ArchivedItem, beginList, endList, returnItems } from '../list/list.ts'
 import { putValues } from '../property/property-store.ts'
+import { forgetBounds } from '../quota/bounds.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId, randomPassphrase } from '../secret/random.ts'
 import { accountTokens, actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
@@ -434,6 +435,7 @@ class Restore {
           'conflict',
           `Cannot import the archive: another actor has the creator ${quoted(creator)}`,
         )
+      await forgetBounds(tx, id)
       await setCreator(tx, id, creator)
       // The owner of an arriving actor keeps its trustee by choice.
       if (this.#deps.arriving === undefined) await setTrusteeRoot(tx, id, trusteeRoot)
@@ -445,6 +447,7 @@ class Restore {
   }
 
   async #completeContent(tx: Transaction, { complete }: ContentImport): Promise<void> {
+    await forgetBounds(tx, this.#id)
     await this.#countFiles(tx)
     await complete(tx)
     await this.#unmark(tx)

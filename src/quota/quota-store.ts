@@ -2,9 +2,13 @@
  * Refuses changes that an actor has no room for. Triggers count the rows (store/migrations/0001-initial.sql), so the counts
  * are exact whatever changes the rows, and the lock of the actor reads them. While a change cannot reach a limit, the check
  * costs no statement: what a change adds is at most what its statements send.
+ *
+ * A sharded database has no triggers. There, the counts in the actor's row are upper bounds: each change adds the most that it
+ * can have added, and only a change whose bound exceeds a limit counts the rows (bounds.ts).
  */
 import type { LockedActor, Param, Queries, Store, Transaction, WriteOptions } from '../store/store.ts'
 import { WrappedStore } from '../store/wrapped-store.ts'
+import { raiseBounds, setBounds } from './bounds.ts'
 import { keptOf, quotaCounts, type Quota, quotaExceeded, type Quotas } from './quota.ts'
 
 /** The largest effect of a statement on the quotas of its actor. */
@@ -76,6 +80,7 @@ export class QuotaStore extends WrappedStore {
    */
   async #before(tx: Queries, actor: LockedActor): Promise<Before> {
     const earlier = this.#earlier.get(actor)
+    if (tx.isSharded) return this.#beforeByBounds(tx, actor, earlier)
     if (earlier === undefined) return { of: (quota) => keptOf(actor, quota), slack: null }
     const kept = this.#quotas.declared.filter((quota) => keptOf(actor, quota) !== null)
     const mayBeFull = kept.some(
@@ -83,6 +88,16 @@ export class QuotaStore extends WrappedStore {
     )
     if (!mayBeFull) return { of: (quota) => keptOf(actor, quota), slack: earlier }
     const counts = await quotaCounts(tx, actor.id, kept)
+    return { of: (quota) => counts.get(quota) ?? null, slack: null }
+  }
+
+  /** An actor that had more than a limit may keep as much. Below the limits, the counts before a change decide nothing. */
+  async #beforeByBounds(tx: Queries, actor: LockedActor, earlier: Growth | undefined): Promise<Before> {
+    const mayBeAbove = this.#quotas.declared.filter((quota) => {
+      const bound = keptOf(actor, quota) ?? 0
+      return (earlier?.after(quota, bound) ?? bound) > this.#quotas.limitOf(quota)
+    })
+    const counts = await quotaCounts(tx, actor.id, mayBeAbove)
     return { of: (quota) => counts.get(quota) ?? null, slack: null }
   }
 
@@ -94,6 +109,7 @@ export class QuotaStore extends WrappedStore {
 
   async #requireRoom(tx: Transaction, actorId: string, growth: Growth, before: Before | null): Promise<void> {
     if (this.#quotas.isExempt(actorId)) return
+    if (tx.isSharded) return this.#requireRoomByBounds(tx, actorId, growth, before)
     const inDoubt = [...growth.most.keys()].filter((quota) => {
       const had = before?.of(quota) ?? null
       if (had === null) return true
@@ -102,7 +118,22 @@ export class QuotaStore extends WrappedStore {
     // Changes without the lock must not count at the same time. The lock of a foreign key does not exclude this one.
     if (before === null && inDoubt.length > 0)
       await tx.run('UPDATE actor SET used_bytes = used_bytes WHERE id = $1', actorId)
-    for (const [quota, used] of await quotaCounts(tx, actorId, inDoubt)) {
+    this.#requireWithin(await quotaCounts(tx, actorId, inDoubt), before)
+  }
+
+  async #requireRoomByBounds(tx: Transaction, actorId: string, growth: Growth, before: Before | null): Promise<void> {
+    // This locks the actor, so that changes without its lock do not count at the same time.
+    const bounds = await raiseBounds(tx, actorId, growth)
+    const inDoubt = [...growth.most.keys()].filter(
+      (quota) => quota.kept === undefined || bounds[quota.kept] > this.#quotas.limitOf(quota),
+    )
+    const counts = await quotaCounts(tx, actorId, inDoubt)
+    this.#requireWithin(counts, before)
+    await setBounds(tx, actorId, counts)
+  }
+
+  #requireWithin(counts: ReadonlyMap<Quota, number>, before: Before | null): void {
+    for (const [quota, used] of counts) {
       const limit = this.#quotas.limitOf(quota)
       // An actor that has more than the limit, because it was lowered, may still change what it has.
       if (used <= Math.max(limit, before?.of(quota) ?? 0)) continue

@@ -89,16 +89,15 @@ export const keptColumns: Readonly<Record<KeptCount, string>> = {
 }
 
 /**
- * Reads the use of some quotas: with one statement on a plain database. The rows of one actor are on several servers of a
- * sharded one.
+ * Reads the use of some quotas: with one statement on a plain database. A sharded database counts the rows, because the
+ * actor's row has upper bounds there, and rows of one actor may be on several servers.
  */
 export async function quotaCounts(
   q: Pick<Queries, 'get' | 'isSharded'>,
   actorId: string,
   quotas: readonly Quota[],
 ): Promise<ReadonlyMap<Quota, number>> {
-  const apart = q.isSharded ? quotas.filter(({ kept }) => kept === undefined) : []
-  const together = quotas.filter((quota) => !apart.includes(quota))
+  const [apart, together] = q.isSharded ? [quotas, []] : [[], quotas]
   const columns = together.map(({ kept, sql }, n) => `${kept === undefined ? `(${sql})` : keptColumns[kept]} AS q${n}`)
   const [row, ...others] = await Promise.all([
     together.length === 0
@@ -112,7 +111,7 @@ export async function quotaCounts(
   ])
 }
 
-/** Returns a count from the locked row of the actor. Null: the row does not have it. */
+/** Returns a count from the locked row of the actor, on a sharded database an upper bound. Null: the row does not have it. */
 export function keptOf(actor: LockedActor, { kept }: Quota): number | null {
   return kept === undefined ? null : actor[kept]
 }

@@ -1,4 +1,7 @@
-/** Corrects the counts that the rows of actors have, such as after a repair by hand or on a sharded database. */
+/**
+ * Corrects the counts that the rows of actors have, such as after a repair by hand. On a sharded database, they are upper
+ * bounds, and only a smaller bound is reported.
+ */
 import type { KeptCount, Queries, Store } from '../store/store.ts'
 import { keptColumns, type Quota } from './quota.ts'
 
@@ -33,7 +36,8 @@ export async function recount(
         for (const { column, used } of wrong) await tx.run(`UPDATE actor SET ${column} = $2 WHERE id = $1`, id, used)
         return wrong
       })
-      for (const one of found) corrected({ actorId: id, quota: one.quota, counted: one.counted, used: one.used })
+      for (const one of found.filter(({ counted, used }) => !store.isSharded || used > counted))
+        corrected({ actorId: id, quota: one.quota, counted: one.counted, used: one.used })
     }
     after = actors.length < mostActors ? undefined : actors.at(-1)?.id
   }

@@ -1,15 +1,27 @@
 /** One actor stores as much as it can. */
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { z } from 'zod'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import type { App } from '../../src/troupe.ts'
 import type { PeerClient } from '../../src/peer/peer-client.ts'
+import { quotaCounts } from '../../src/quota/quota.ts'
 import { type CorrectedCount, recount } from '../../src/quota/recount.ts'
 import { allQuotas } from '../../src/quotas.ts'
 import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
-import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import {
+  forEachService,
+  sqliteService,
+  type StartOptions,
+  type TestActor,
+  type TestService,
+} from '../support/service.ts'
+import { asSharded, createTestDatabase, shardedVariable, type TestDatabase } from '../support/stores.ts'
+import type { Dialect } from '../../src/store/portable.ts'
+import { openStore } from '../../src/open-store.ts'
+import { restoreActor } from '../../src/archive/restore-actor.ts'
+import { piecesOf } from '../support/archives.ts'
 import { violationsIn } from '../support/invariants.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
 
@@ -39,6 +51,7 @@ function declareWrites(app: App): void {
   })
 }
 
+type Start = (options?: StartOptions) => Promise<TestService>
 type Way = (actor: TestActor, handle: ActorHandle) => Promise<unknown>
 
 /** Ways to store a new property with a value of 1,000 bytes. */
@@ -90,28 +103,56 @@ async function refusal(way: Promise<unknown>, quota: string): Promise<Record<str
   return body
 }
 
+/** Bytes, names and items, as the service counts them: a sharded database has upper bounds beside the rows. */
 async function used(service: TestService, actor: TestActor): Promise<readonly number[]> {
   const { store } = await service.app.running()
-  const row = await store.read((q) =>
-    q.get<{ bytes: number; names: number; items: number }>(
-      'SELECT used_bytes AS bytes, used_names AS names, used_items AS items FROM actor WHERE id = $1',
-      actor.id,
-    ),
-  )
-  return [row?.bytes ?? -1, row?.names ?? -1, row?.items ?? -1]
+  const kept = allQuotas.filter(({ kept }) => kept !== undefined)
+  const counts = await store.read((q) => quotaCounts(q, actor.id, kept))
+  return ['bytes', 'names', 'items'].map((name) => [...counts].find(([quota]) => quota.name === name)?.[1] ?? -1)
 }
 
-forEachService((start) => {
-  const begin = async (options: StartOptions = {}) => {
-    const service = await start({ declare: declareWrites, ...options })
-    const actor = await service.createActor()
-    return { service, actor, handle: await handleOf(service, actor) }
+/** Services on databases without the triggers that count, as a sharded one is. */
+function shardedService(dialect: Dialect): (options?: StartOptions) => Promise<TestService> {
+  const databases: TestDatabase[] = []
+  const start = sqliteService()
+  after(() => Promise.all(databases.map((database) => database.remove())))
+  return async (options = {}) => {
+    if (options.database !== undefined) return start({ ...options, wrapStore: asSharded })
+    const database = await createTestDatabase(dialect)
+    databases.push(database)
+    const service = await start({ ...options, database: database.url, wrapStore: asSharded })
+    const { store } = await service.app.running()
+    for (const table of ['property', 'list_item', 'attribute'])
+      for (const how of ['counted', 'recounted', 'uncounted'])
+        await store.write((tx) => tx.run(`DROP TRIGGER ${table}_${how}${dialect === 'sqlite' ? '' : ` ON ${table}`}`))
+    return service
   }
+}
 
+describe('on a sharded SQLite', () => {
+  const start = shardedService('sqlite')
+  declareQuotas(start, true)
+  declareBounds(start)
+})
+describe('on a sharded PostgreSQL', () => {
+  const start = shardedService('postgres')
+  declareRaces(start, true)
+  declareBounds(start)
+})
+forEachService((start) => declareQuotas(start, process.env[shardedVariable] === 'yes'))
+
+async function begin(start: Start, options: StartOptions = {}) {
+  const service = await start({ declare: declareWrites, ...options })
+  const actor = await service.createActor()
+  return { service, actor, handle: await handleOf(service, actor) }
+}
+
+function declareQuotas(start: Start, hasBounds: boolean): void {
+  const violations = (service: TestService): Promise<string[]> => violationsIn(service.databaseUrl, { hasBounds })
   describe('an actor at the limit of its bytes', () => {
     it('is refused by every way to store a value, with what counts, and keeps what it had (QUO-01)', async () => {
       for (const [title, way] of Object.entries(newValues)) {
-        const { service, actor, handle } = await begin({ maxActorBytes: 1500 })
+        const { service, actor, handle } = await begin(start, { maxActorBytes: 1500 })
         await handle.set('old', 'x'.repeat(598))
         await handle.list('notes').append('one')
         const { store } = await service.app.running()
@@ -124,7 +165,7 @@ forEachService((start) => {
     })
 
     it('stores exactly as many bytes as it may (QUO-02)', async () => {
-      const { service, actor } = await begin({ maxActorBytes: 1000 })
+      const { service, actor } = await begin(start, { maxActorBytes: 1000 })
       const put = async (name: string, bytes: number): Promise<number> =>
         (await actor.request('PUT', `/properties/${name}`, JSON.stringify('x'.repeat(bytes - 2)))).status
       assert.equal(await put('aaa', 997), 204)
@@ -135,11 +176,11 @@ forEachService((start) => {
       assert.equal(await put('b', 96), 204)
       assert.deepEqual(await used(service, actor), [1000, 2, 0])
       assert.equal(await put('b', 95), 204)
-      assert.deepEqual(await violationsIn(service.databaseUrl), [])
+      assert.deepEqual(await violations(service), [])
     })
 
     it('counts bytes of UTF-8, not characters (QUO-02)', async () => {
-      const { service, actor } = await begin({ maxActorBytes: 100 })
+      const { service, actor } = await begin(start, { maxActorBytes: 100 })
       const put = async (text: string): Promise<number> =>
         (await actor.request('PUT', '/properties/n', JSON.stringify(text))).status
       assert.equal(await put('語'.repeat(33)), 507)
@@ -148,7 +189,7 @@ forEachService((start) => {
     })
 
     it('reads what counts and how to free it in the message (QUO-01)', async () => {
-      const { service, actor } = await begin({ maxActorBytes: 100 })
+      const { service, actor } = await begin(start, { maxActorBytes: 100 })
       const answer = await actor.request('PUT', '/properties/n', JSON.stringify('x'.repeat(200)))
       assert.equal(answer.status, 507)
       assert.deepEqual(await answer.json(), {
@@ -167,7 +208,7 @@ forEachService((start) => {
   describe('an actor at the limit of its items', () => {
     it('is refused by every way to add an item, and keeps what it had (QUO-01)', async () => {
       for (const [title, way] of Object.entries(newItems)) {
-        const { service, actor, handle } = await begin({ maxItems: 1 })
+        const { service, actor, handle } = await begin(start, { maxItems: 1 })
         await handle.list('notes').append('one')
         const { store } = await service.app.running()
         const before = rowsOf(await dumpStore(store), actor.id)
@@ -178,40 +219,11 @@ forEachService((start) => {
     })
   })
 
-  describe('changes at the same time', () => {
-    it('store exactly as many properties as the actor may have, from two services (QUO-03)', async () => {
-      const { service, actor } = await begin({ maxNames: 10 })
-      const other = await start({ database: service.databaseUrl, maxNames: 10 })
-      const answers = await Promise.all(
-        Array.from({ length: 40 }, (_, n) =>
-          (n % 2 === 0 ? service : other).request(`/${actor.id}/properties/p${n}`, {
-            method: 'PUT',
-            headers: { authorization: actor.authorization, 'content-type': 'application/json' },
-            body: '"x"',
-          }),
-        ),
-      )
-      assert.equal(answers.filter(({ status }) => status === 204).length, 10)
-      assert.equal(answers.filter(({ status }) => status === 507).length, 30)
-      assert.equal((await used(service, actor))[1], 10)
-    })
-
-    it('store exactly as many items, and as many bytes (QUO-03)', async () => {
-      const { service, actor, handle } = await begin({ maxItems: 7, maxActorBytes: 105 })
-      const appended = await Promise.allSettled(Array.from({ length: 30 }, () => handle.list('l').append('x')))
-      assert.equal(appended.filter(({ status }) => status === 'fulfilled').length, 7)
-      const [bytes = 0] = await used(service, actor)
-      assert.equal(bytes, 1 + 7 * 3)
-      const set = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => handle.set(`n${n % 9}`, 'x'.repeat(n))))
-      assert.ok(set.some(({ status }) => status === 'rejected'))
-      assert.ok(((await used(service, actor))[0] ?? 0) <= 105)
-      assert.deepEqual(await violationsIn(service.databaseUrl), [])
-    })
-  })
+  declareRaces(start, hasBounds)
 
   describe('an actor above a limit', () => {
     const over = async () => {
-      const { service, actor, handle } = await begin()
+      const { service, actor, handle } = await begin(start)
       await handle.set('a', { text: 'x'.repeat(500), more: 1 })
       await handle.set('b', 'x'.repeat(500))
       await handle.list('l').extend(['one', 'two', 'three'])
@@ -237,8 +249,10 @@ forEachService((start) => {
       assert.equal(await send('DELETE', '/properties/l'), 204)
       await handle.set('b', 'short')
       assert.equal(await send('DELETE', '/properties'), 204)
+      // A sharded database deletes rows of lists later.
+      await (await service.app.running()).parts.removedLists.settled()
       assert.deepEqual(await used(service, actor), [0, 0, 0])
-      assert.deepEqual(await violationsIn(service.databaseUrl), [])
+      assert.deepEqual(await violations(service), [])
       assert.equal(await send('DELETE', ''), 204)
     })
 
@@ -250,14 +264,14 @@ forEachService((start) => {
       await refusal(handle.list('l').append('x'), 'bytes')
       await handle.set('b', '')
       await refusal(handle.set('c', 'x'), 'bytes')
-      assert.deepEqual(await violationsIn(service.databaseUrl), [])
+      assert.deepEqual(await violations(service), [])
       assert.equal((await used(service, actor))[1], 3)
     })
   })
 
   describe('an actor at the limit of its relationships, subscriptions, webhooks or keys', () => {
     it('gets no more of them, also at the same time, and may replace one (QUO-06)', async () => {
-      const { service, actor } = await begin({
+      const { service, actor } = await begin(start, {
         maxRelationships: 2,
         maxSubscriptions: 2,
         maxWebhooks: 2,
@@ -307,7 +321,7 @@ forEachService((start) => {
 
   describe('counts that are wrong', () => {
     it('are corrected, and the limits hold again (QUO-07)', async () => {
-      const { service, actor, handle } = await begin({ maxNames: 2 })
+      const { service, actor, handle } = await begin(start, { maxNames: 2 })
       await handle.set('a', 'x')
       await handle.list('l').extend(['one', 'two'])
       const { store } = await service.app.running()
@@ -328,7 +342,7 @@ forEachService((start) => {
 
   describe('an import by the owner', () => {
     it('stores no more than the actor may have (QUO-01)', async () => {
-      const { service, actor } = await begin({ maxActorBytes: 1000 })
+      const { service, actor } = await begin(start, { maxActorBytes: 1000 })
       const archive = archiveOf(
         Array.from({ length: 20 }, (_, n) => ({ kind: 'property', name: `n${n}`, value: 'x'.repeat(98) })),
       )
@@ -337,7 +351,7 @@ forEachService((start) => {
       await service.settled()
       const [bytes = 0] = await used(service, actor)
       assert.ok(bytes <= 1000, `${bytes}`)
-      assert.deepEqual(await violationsIn(service.databaseUrl), [])
+      assert.deepEqual(await violations(service), [])
     })
   })
 
@@ -346,7 +360,7 @@ forEachService((start) => {
       for (let seed = 1; seed <= 6; seed += 1) {
         const random = seeded(seed)
         const below = (limit: number): number => random.below(limit)
-        const { service, actor, handle } = await begin({ maxActorBytes: 3000, maxNames: 6, maxItems: 40 })
+        const { service, actor, handle } = await begin(start, { maxActorBytes: 3000, maxNames: 6, maxItems: 40 })
         const text = (): string => ['x', 'ü', '語', '\u0001', '"'][below(5)]?.repeat(below(200)) ?? ''
         const steps: readonly (() => Promise<unknown>)[] = [
           () => handle.set(`v${below(5)}`, text()),
@@ -365,11 +379,107 @@ forEachService((start) => {
           () => Promise.allSettled([handle.set('v0', text()), handle.set('v1', text()), handle.list('l0').append('x')]),
         ]
         for (let n = 0; n < 60; n += 1) await steps[below(steps.length)]?.().catch(() => {})
-        assert.deepEqual(await violationsIn(service.databaseUrl), [], `seed ${seed}`)
+        assert.deepEqual(await violations(service), [], `seed ${seed}`)
         const [bytes = 0, names = 0, items = 0] = await used(service, actor)
         assert.ok(bytes <= 3000 && names <= 6 && items <= 40, `seed ${seed}: ${bytes} ${names} ${items}`)
         await service.close()
       }
     })
   })
-})
+}
+
+function declareRaces(start: Start, hasBounds: boolean): void {
+  const violations = (service: TestService): Promise<string[]> => violationsIn(service.databaseUrl, { hasBounds })
+
+  describe('changes at the same time', () => {
+    it('store exactly as many properties as the actor may have, from two services (QUO-03)', async () => {
+      const { service, actor } = await begin(start, { maxNames: 10 })
+      const other = await start({ database: service.databaseUrl, maxNames: 10 })
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, n) =>
+          (n % 2 === 0 ? service : other).request(`/${actor.id}/properties/p${n}`, {
+            method: 'PUT',
+            headers: { authorization: actor.authorization, 'content-type': 'application/json' },
+            body: '"x"',
+          }),
+        ),
+      )
+      assert.equal(answers.filter(({ status }) => status === 204).length, 10)
+      assert.equal(answers.filter(({ status }) => status === 507).length, 30)
+      assert.equal((await used(service, actor))[1], 10)
+    })
+
+    it('store exactly as many items, and as many bytes (QUO-03)', async () => {
+      const { service, actor, handle } = await begin(start, { maxItems: 7, maxActorBytes: 105 })
+      const appended = await Promise.allSettled(Array.from({ length: 30 }, () => handle.list('l').append('x')))
+      assert.equal(appended.filter(({ status }) => status === 'fulfilled').length, 7)
+      const [bytes = 0] = await used(service, actor)
+      assert.equal(bytes, 1 + 7 * 3)
+      const set = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => handle.set(`n${n % 9}`, 'x'.repeat(n))))
+      assert.ok(set.some(({ status }) => status === 'rejected'))
+      assert.ok(((await used(service, actor))[0] ?? 0) <= 105)
+      assert.deepEqual(await violations(service), [])
+    })
+  })
+}
+
+/** Upper bounds in the row of the actor, in place of counts. */
+function declareBounds(start: Start): void {
+  const boundsOf = async (service: TestService, actor: Pick<TestActor, 'id'>): Promise<readonly number[]> => {
+    const { store } = await service.app.running()
+    const row = await store.read((q) =>
+      q.get<Record<string, number>>('SELECT used_bytes, used_names, used_items FROM actor WHERE id = $1', actor.id),
+    )
+    return Object.values(row ?? {})
+  }
+  const countsIn = ({ statements }: TestService): number =>
+    statements.filter((sql) => sql.includes('COALESCE(SUM(octet_length(name)')).length
+
+  describe('the bounds of an actor', () => {
+    it('cost one statement for each change, and no count far from the limits (QUO-14)', async () => {
+      const { service, actor, handle } = await begin(start)
+      await handle.set('a', 'x')
+      service.reset()
+      await handle.set('a', 'y')
+      assert.equal(service.statements.filter((sql) => sql.startsWith('UPDATE actor SET used_bytes')).length, 1)
+      for (let n = 0; n < 20; n++) await handle.set('a', `x${n}`)
+      await handle.list('l').extend(['one', 'two'])
+      assert.equal(countsIn(service), 0)
+      assert.deepEqual(await used(service, actor), [17, 2, 2])
+      const [bytes = 0, names = 0, items = 0] = await boundsOf(service, actor)
+      assert.ok(bytes >= 17 && names >= 2 && items >= 2, `${bytes} ${names} ${items}`)
+    })
+
+    it('are counts again after a change that seems to exceed a limit, and counts stay rare (QUO-14)', async () => {
+      const { service, actor, handle } = await begin(start, { maxActorBytes: 100_000, maxNames: 50 })
+      await handle.set('a', 'x'.repeat(1000))
+      service.reset()
+      // Each of them seems to add a name and some 3,000 bytes.
+      for (let n = 0; n < 100; n++) await handle.set('a', `${n}`.padEnd(1000, 'x'))
+      const counts = service.statements.filter((sql) => /^SELECT (?:COUNT|CAST)/.test(sql.trim())).length
+      assert.ok(counts >= 3 && counts <= 8, `${counts}`)
+      assert.deepEqual(await used(service, actor), [1003, 1, 0])
+      const [bytes = 0, names = 0] = await boundsOf(service, actor)
+      assert.ok(bytes >= 1003 && bytes <= 100_000 && names >= 1 && names <= 50, `${bytes} ${names}`)
+    })
+
+    it('are unknown after an import by the operator, so that the next change counts (QUO-14)', async () => {
+      const { service } = await begin(start, { maxNames: 2 })
+      const store = asSharded(await openStore({ url: service.databaseUrl, mustExist: true }))
+      try {
+        const values = ['a', 'b', 'c'].map((name) => ({ kind: 'property', name, value: 1 }))
+        const { keyRing, parts } = await service.app.running()
+        const deps = { store, keyRing, bytes: parts.fileBytes, uniqueCreator: false, deleteRemoved: async () => {} }
+        await restoreActor(deps, piecesOf(archiveOf(values)))
+      } finally {
+        await store.close()
+      }
+      const handle = await service.app.actors.get('ada')
+      assert.ok(handle)
+      await handle.set('a', 2)
+      await refusal(handle.set('d', 'x'), 'names')
+      // Nothing has counted the items.
+      assert.deepEqual(await boundsOf(service, { id: 'ada' }), [6, 3, 2 ** 51])
+    })
+  })
+}

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Quotas } from '../../src/quota/quota.ts'
 import { effectOf } from '../../src/quota/quota-store.ts'
 import { allQuotas } from '../../src/quotas.ts'
-import { readLiterals } from '../support/statement-judge.ts'
+import { isUncounted, readLiterals } from '../support/statement-judge.ts'
 
 const quotas = new Quotas(() => 0)
 quotas.declare(allQuotas, [])
@@ -23,6 +23,29 @@ describe('the statements that quotas count', () => {
     const counted = statements.filter((sql) => effectOf(sql, quotas) !== null && !/^INSERT INTO \w+ \(\$\{/.test(sql))
     assert.ok(counted.length > 15, `${counted.length}`)
     assert.deepEqual(unnamed(counted), [])
+  })
+
+  it('are found in the statements that a run executes, in any form', () => {
+    const unseen = [
+      'WITH made AS (SELECT 1) INSERT INTO property (actor_id, name) SELECT $, $ FROM made',
+      'INSERT OR REPLACE INTO list_item (actor_id, item, value) VALUES ($, …)',
+      'REPLACE INTO attribute (actor_id, name, data) VALUES ($, …)',
+      'MERGE INTO trust USING made ON true WHEN NOT MATCHED THEN INSERT VALUES ($)',
+      'WITH made AS (SELECT 1) UPDATE property SET value = $ FROM made WHERE actor_id = $',
+      'UPDATE ONLY list_item SET value = $ WHERE actor_id = $',
+    ]
+    assert.deepEqual(unseen.filter(isUncounted), unseen)
+    const seen = [
+      '/* import */ INSERT INTO property (actor_id, name, kind, value) VALUES ($, …)',
+      'UPDATE property SET value = $ WHERE actor_id = $ AND name = $',
+      // One row stays one row.
+      'UPDATE trust SET approved = $ WHERE actor_id = $',
+      'UPDATE actor SET used_bytes = used_bytes WHERE id = $',
+      'SELECT value FROM property WHERE actor_id = $ FOR UPDATE',
+      'DELETE FROM list_item WHERE actor_id = $',
+      'INSERT INTO history (actor_id) VALUES ($)',
+    ]
+    assert.deepEqual(seen.filter(isUncounted), [])
   })
 
   it('are found when their actor has no parameter', () => {

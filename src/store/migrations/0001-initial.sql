@@ -258,8 +258,8 @@ CREATE TABLE attribute (
   PRIMARY KEY (actor_id, bucket, name)
 ) STRICT, WITHOUT ROWID;
 
--- Count the rows of each actor, whatever statement changes them. A sharded database has no such triggers: there,
--- `troupe doctor deep` counts.
+-- Count the rows of each actor, whatever statement changes them. A sharded database has no such triggers: there, the columns are
+-- upper bounds (quota/bounds.ts).
 /*sqlite:
 CREATE TRIGGER property_counted AFTER INSERT ON property
 BEGIN
