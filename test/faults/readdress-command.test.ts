@@ -42,7 +42,7 @@ forEachService((start) => {
       args: readonly string[],
       env: Readonly<Record<string, string>> = {},
     ): Promise<Ending> => place.run(['readdress', ...args], { env: { ...settingsOf(service), ...env } })
-    /** What `troupe doctor` says about peers. */
+    /** The lines of `troupe doctor` about peers. */
     const peersOf = async (service: TestService): Promise<string[]> => {
       const { code, stdout } = await place.run(['doctor'], {
         env: { ...settingsOf(service), TROUPE_MODE: 'development' },
