@@ -20,6 +20,8 @@ import {
 } from './locked-subscription.ts'
 import {
   type CallbackVerdict,
+  checkedNow,
+  checkTimeAfterChange,
   judgeCallback,
   judgeResync,
   type Kept,
@@ -70,7 +72,7 @@ export class CopyWriter {
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lockSubscription(tx, key, actor)
       if (locked === null) throw noSubscription()
-      const verdict = judgeCallback(locked.state, { type: 'diff', sequence }, now(), policy)
+      const verdict = judgeCallback(locked.state, { ...kept, type: 'diff', sequence }, now(), policy)
       switch (verdict.kind) {
         case 'apply': {
           const waited = await waiting(tx, key, locked.state, sequence + 1, verdict.upTo)
@@ -84,6 +86,12 @@ export class CopyWriter {
           return null
         case 'refuse':
           throw tooManyPending(verdict.retryAfterSeconds)
+        case 'went-back':
+          await saveSubscription(this.#deps, tx, locked, {
+            gapDueAt: locked.state.gapDueAt ?? now() + policy.gapTimeoutMs,
+            resyncPending: true,
+          })
+          return null
         case 'ignore':
         case 'replace':
         case 'pass':
@@ -125,6 +133,8 @@ export class CopyWriter {
         resyncPending: isMoving || !isIntact,
         isUnknown: false,
         attempts: 0,
+        publishedAt: waited.at(-1)?.publishedAt ?? snapshot.publishedAt ?? subscription.publishedAt,
+        ...checkedNow(subscription, now()),
       })
       return { subscription, waited }
     })
@@ -184,6 +194,8 @@ export class CopyWriter {
       gapDueAt: isIntact ? (subscription.resyncPending ? subscription.gapDueAt : gapDueAt) : now(),
       resyncPending: subscription.resyncPending || !isIntact,
       isUnknown: false,
+      publishedAt: items.at(-1)?.publishedAt ?? subscription.publishedAt,
+      checkAt: checkTimeAfterChange(subscription, now()),
     })
     if (state.pending.length > 0) await deletePendingUpTo(tx, subscription, upTo)
     if (items.some(({ granularity }) => granularity === 'low')) await this.#acknowledge(tx, subscription, upTo)

@@ -1,7 +1,7 @@
 /** Decides when the data of a subscription is fetched: after gaps, failures and responses that the peer does not know it. */
 import type { Store } from '../store/store.ts'
 import { lockSubscription, saveSubscription, type SaveDeps } from './locked-subscription.ts'
-import { fetchAgainMs, type ProcessorPolicy } from './processor.ts'
+import { checkedLater, checkedNow, fetchAgainMs, type ProcessorPolicy } from './processor.ts'
 import type { SubscriberKey } from './subscriber.ts'
 import {
   deletePendingAbove,
@@ -33,12 +33,20 @@ export class FetchSchedule {
     await store.writeActor(key.actorId, (tx) => deletePendingAbove(tx, key, sequence, askedAt))
   }
 
-  /** Marks the subscription as in sync after the peer reported no further diffs. A pending resync stays. */
-  async markInSync(key: SubscriberKey): Promise<void> {
-    await this.#deps.store.writeActor(key.actorId, async (tx, actor) => {
+  /**
+   * Marks the subscription as in sync after the peer reported no further diffs. Resolves with false when a resync or callbacks
+   * are pending, which stay.
+   *
+   * @param isChecked The report also is the comparison of the copy with the peer that is due.
+   */
+  async markInSync(key: SubscriberKey, isChecked: boolean): Promise<boolean> {
+    const { store, now } = this.#deps
+    return store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lockSubscription(tx, key, actor)
-      if (locked === null || locked.subscription.resyncPending || locked.state.pending.length > 0) return
-      await saveSubscription(this.#deps, tx, locked, { gapDueAt: null, isUnknown: false, attempts: 0 })
+      if (locked === null || locked.subscription.resyncPending || locked.state.pending.length > 0) return false
+      const checked = isChecked ? checkedNow(locked.subscription, now()) : checkedLater(locked.subscription, now())
+      await saveSubscription(this.#deps, tx, locked, { gapDueAt: null, isUnknown: false, attempts: 0, ...checked })
+      return true
     })
   }
 
@@ -80,7 +88,7 @@ export class FetchSchedule {
       const ofPeer = await findSubscriberSubscriptions(tx, key.actorId, key.peerId)
       const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
       if (subscription?.isUnknown !== true || ofPeer.every(({ isUnknown }) => isUnknown)) return
-      await saveProgress(tx, key, { ...subscription, gapDueAt: null, attempts: 0 })
+      await saveProgress(tx, key, { ...subscription, gapDueAt: null, attempts: 0, checkAt: null })
     })
   }
 

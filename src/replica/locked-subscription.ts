@@ -58,8 +58,8 @@ export async function lockSubscription(
 }
 
 export function receiverState(subscription: SubscriberSubscription, pending: readonly number[]): ReceiverState {
-  const { sequence, gapDueAt } = subscription
-  return { sequence, pending, gapDueAt, awaitsResync: awaitsResync(subscription) }
+  const { sequence, gapDueAt, publishedAt } = subscription
+  return { sequence, pending, gapDueAt, publishedAt, awaitsResync: awaitsResync(subscription) }
 }
 
 export async function waiting(
@@ -90,8 +90,9 @@ export async function saveSubscription(
   { actor, subscription, isStored }: Locked,
   progress: Partial<Progress>,
 ): Promise<void> {
-  const { sequence, gapDueAt, resyncPending, isUnknown, attempts } = { ...subscription, ...progress }
-  await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, isUnknown, attempts })
+  const after = { ...subscription, ...progress }
+  const { gapDueAt } = after
+  await saveProgress(tx, subscription, after)
   await live.record(tx, actor, 'subscriptions', [subscriptionChange(subscription.subscriptionId, subscription.peerId)])
   if (isStored && progress.sequence !== undefined) await live.record(tx, actor, 'remote', [subscription.peerId])
   if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) afterCommit(tx, () => wake(actor.id, gapDueAt))

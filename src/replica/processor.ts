@@ -16,6 +16,8 @@ export interface IncomingCallback {
   readonly replaces: boolean
   readonly url: string | null
   readonly granularity: string
+  /** Time of the change on the clock of the peer, in Unix milliseconds. Null: not stated. */
+  readonly publishedAt: number | null
 }
 
 const fields = {
@@ -33,6 +35,7 @@ const fields = {
   replaces: nullable(jsonField('`true`: the values in `data` replace the previous values and are not merged')),
   url: nullable(stringField('URL of the data, below the root URL of the peer')),
   granularity: nullable(stringField('Granularity of the subscription')),
+  timestamp: nullable(jsonField('Time of the change')),
 }
 
 export const callbackSchema = objectSchema(fields)
@@ -40,7 +43,11 @@ export const callbackSchema = objectSchema(fields)
 /** @throws ServiceError `bad_request` for an invalid callback. */
 export function parseCallback(body: JsonText, maxDepth: number): IncomingCallback {
   const clean = normalize(withoutLoneSurrogates(body), maxDepth)
-  const { type, sequence, data, replaces, url, granularity } = readObject('take this callback', fields, clean)
+  const { type, sequence, data, replaces, url, granularity, timestamp } = readObject(
+    'take this callback',
+    fields,
+    clean,
+  )
   return {
     type: type ?? 'diff',
     sequence: sequence ?? 0,
@@ -49,7 +56,17 @@ export function parseCallback(body: JsonText, maxDepth: number): IncomingCallbac
     replaces: replaces === 'true',
     url: url ?? null,
     granularity: granularity ?? '',
+    publishedAt: timestamp === undefined ? null : parseTimestamp(stringValue(timestamp)),
   }
+}
+
+/** Parses a time in ISO 8601. Without a zone it is UTC, as the Python library means it. Null: not a valid time. */
+export function parseTimestamp(text: string | null): number | null {
+  const [, day, time, zone] =
+    /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d:?\d\d)?$/.exec(text ?? '') ?? []
+  const at =
+    day === undefined || time === undefined ? Number.NaN : Date.parse(`${day}T${time.slice(0, 12)}${zone ?? 'Z'}`)
+  return Number.isNaN(at) ? null : at
 }
 
 /** Parses a sequence number. Null: not a valid number. */
@@ -59,10 +76,13 @@ export function parseSequence(text: string): number | null {
 }
 
 /** A callback that is stored until the callbacks before it arrive. */
-export type Kept = Pick<IncomingCallback, 'data' | 'replaces' | 'granularity'> & { readonly data: JsonText }
+export type Kept = Pick<IncomingCallback, 'data' | 'replaces' | 'granularity' | 'publishedAt'> & {
+  readonly data: JsonText
+}
 
-export function keptText({ data, replaces, granularity }: Kept): JsonText {
-  return known(`{"data":${data},"replaces":${replaces},"granularity":${JSON.stringify(granularity)}}`)
+export function keptText({ data, replaces, granularity, publishedAt }: Kept): JsonText {
+  const members = `"replaces":${replaces},"granularity":${JSON.stringify(granularity)},"publishedAt":${publishedAt}`
+  return known(`{"data":${data},${members}}`)
 }
 
 export function readKept(text: string): Kept {
@@ -71,6 +91,7 @@ export function readKept(text: string): Kept {
     data: fields?.get('data') ?? known('{}'),
     replaces: fields?.get('replaces') === 'true',
     granularity: stringValue(fields?.get('granularity') ?? known('""')) ?? '',
+    publishedAt: parseSequence(fields?.get('publishedAt') ?? ''),
   }
 }
 
@@ -84,6 +105,8 @@ export interface ReceiverState {
   readonly gapDueAt: number | null
   /** The copy is known to be wrong and a snapshot is due, so no diff is applied until then. */
   readonly awaitsResync: boolean
+  /** Time of the last change that was applied, on the clock of the peer. Null: unknown. */
+  readonly publishedAt: number | null
 }
 
 export interface ProcessorPolicy {
@@ -97,6 +120,8 @@ export type CallbackVerdict =
   | { readonly kind: 'hold'; readonly gapDueAt: number }
   /** The callback was applied already, or is pending. */
   | { readonly kind: 'ignore' }
+  /** The peer uses a sequence number for another change, so it went back in time. Fetch a snapshot. */
+  | { readonly kind: 'went-back' }
   | { readonly kind: 'refuse'; readonly retryAfterSeconds: number }
   /**
    * Fetch a snapshot, and replace the copy by it. Delete pending callbacks up to `dropUpTo`, and apply those from there
@@ -113,13 +138,18 @@ export type CallbackVerdict =
 
 export function judgeCallback(
   state: ReceiverState,
-  { type, sequence }: Pick<IncomingCallback, 'type' | 'sequence'>,
+  {
+    type,
+    sequence,
+    publishedAt = null,
+  }: Pick<IncomingCallback, 'type' | 'sequence'> & { readonly publishedAt?: number | null },
   now: number,
   policy: ProcessorPolicy,
 ): CallbackVerdict {
   if (type === 'permission') return { kind: 'pass' }
   if (type === 'resync') return judgeResync(state, sequence, now, policy)
-  if (sequence <= state.sequence || state.pending.includes(sequence)) return { kind: 'ignore' }
+  if (sequence <= state.sequence) return { kind: isLaterChange(state, sequence, publishedAt) ? 'went-back' : 'ignore' }
+  if (state.pending.includes(sequence)) return { kind: 'ignore' }
   if (sequence === state.sequence + 1 && !state.awaitsResync) {
     const upTo = lastInRow(sequence, state.pending)
     return { kind: 'apply', upTo, gapDueAt: gapAfter(upTo, state.pending, now, policy) }
@@ -129,6 +159,12 @@ export function judgeCallback(
     return { kind: 'refuse', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) }
   }
   return { kind: 'hold', gapDueAt: state.gapDueAt ?? now + policy.gapTimeoutMs }
+}
+
+/** Whether a known number belongs to a change after the last one that was applied. A repetition has an earlier time, or the same. */
+function isLaterChange(state: ReceiverState, sequence: number, publishedAt: number | null): boolean {
+  const isLater = publishedAt !== null && state.publishedAt !== null && publishedAt > state.publishedAt
+  return sequence > 0 && isLater && !state.awaitsResync
 }
 
 /**
@@ -180,4 +216,48 @@ export const longestRetryMs = 3_600_000
 /** Delay of the next fetch after `attempts` failures in a row. */
 export function fetchAgainMs(attempts: number): number {
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(attempts, 20))
+}
+
+/** First check of a copy after a change, and the time between two checks. */
+const firstCheckMs = 600_000
+const checkAgainMs = 86_400_000
+/** The time of a check that a process has begun without a gap. */
+export const checkRuns = 0
+
+/**
+ * The time at which a copy is compared with its publisher after a change. The Python library announces only some of many
+ * changes at the same time, without a gap in the numbers. An idle subscription has no check.
+ */
+export function checkTimeAfterChange(
+  {
+    checkAt,
+    checkedAt,
+    createdAt,
+  }: { readonly checkAt: number | null; readonly checkedAt: number | null; readonly createdAt: number },
+  now: number,
+): number {
+  // Spreads the checks.
+  const part = (createdAt % 1000) / 1000
+  const again = Math.round(checkAgainMs * (1 + part / 24))
+  // With a time that is due, a busy publisher would be compared without a pause.
+  if (checkAt === checkRuns) return now + again
+  if (checkAt !== null) return checkAt
+  const first = Math.round(now + firstCheckMs * (1 + part))
+  return checkedAt === null ? first : Math.max(first, checkedAt + again)
+}
+
+/** The progress of a subscription whose copy was compared with the peer. A comparison that is not due stays planned. */
+export function checkedNow(
+  { checkAt }: { readonly checkAt: number | null },
+  now: number,
+): { readonly checkAt?: null; readonly checkedAt?: number } {
+  return checkAt !== null && checkAt <= now ? { checkAt: null, checkedAt: now } : {}
+}
+
+/** A comparison that is due waits again, because diffs arrived instead. A busy peer would be asked without a pause. */
+export function checkedLater(
+  { checkAt }: { readonly checkAt: number | null },
+  now: number,
+): { readonly checkAt?: number } {
+  return checkAt !== null && checkAt <= now ? { checkAt: now + firstCheckMs } : {}
 }

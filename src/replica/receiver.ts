@@ -61,6 +61,7 @@ export class Receiver {
     if (before === null) throw noSubscription()
     const verdict = judgeCallback(before, callback, now(), policy)
     if (verdict.kind === 'ignore') return
+    if (verdict.kind === 'went-back') return this.#deps.fetches.fetchSoon(key, true)
     if (verdict.kind === 'refuse') throw tooManyPending(verdict.retryAfterSeconds)
     if (verdict.kind === 'replace') return this.#fetched(key, () => this.#takeResync(key, callback))
     const { data, url } = callback
@@ -91,8 +92,9 @@ export class Receiver {
   }
 
   /** Fetches the data when the callback has only a URL. */
-  async #keptOf(key: SubscriberKey, { data, url, replaces, granularity }: IncomingCallback): Promise<Kept> {
-    if (data !== null || url === null) return { data: data ?? known('{}'), replaces, granularity }
+  async #keptOf(key: SubscriberKey, callback: IncomingCallback): Promise<Kept> {
+    const { data, url, replaces, granularity, publishedAt } = callback
+    if (data !== null || url === null) return { data: data ?? known('{}'), replaces, granularity, publishedAt }
     const trust = await this.#deps.store.read((q) => findTrust(q, key.actorId, key.peerId))
     const diff = trust === null ? null : await this.#deps.data.diff(trust, url)
     if (diff === null) {
@@ -100,7 +102,7 @@ export class Receiver {
       await this.#deps.fetches.fetchSoon(key, false)
       throw unavailable('the data of the diff could not be fetched')
     }
-    return { ...diff, granularity: 'low' }
+    return { ...diff, granularity: 'low', publishedAt }
   }
 
   async #takeResync(key: SubscriberKey, { sequence }: IncomingCallback): Promise<void> {

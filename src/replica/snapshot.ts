@@ -3,13 +3,15 @@ import { elements, isArray, isObject, type JsonText, known, members, object, str
 import type { Linked, PeerLinks, Reading } from './peer-link.ts'
 import type { Scope } from '../subscription/scope.ts'
 import type { Trust } from '../trust/trust.ts'
-import { parseSequence } from './processor.ts'
+import { parseSequence, parseTimestamp } from './processor.ts'
 import { type Content, type Fetched, isListMarker } from './copy/remote-data.ts'
 
 export interface PolledDiff {
   readonly sequence: number
   readonly data: JsonText
   readonly replaces: boolean
+  /** Time of the change on the clock of the peer, in Unix milliseconds. Null: not stated. */
+  readonly publishedAt: number | null
 }
 
 export type Poll =
@@ -28,6 +30,8 @@ export type Snapshot =
       readonly kind: 'snapshot'
       readonly fetched: Fetched
       readonly sequence: number
+      /** Time of the change with this number. Null: unknown. */
+      readonly publishedAt: number | null
       /** The peer kept changing, so the snapshot may include changes after `sequence`. */
       readonly isMoving: boolean
     }
@@ -112,7 +116,8 @@ export class PeerData {
       // A peer that refuses the poll is assumed to have the last known sequence number.
       const after: number = poll.kind === 'polled' ? poll.sequence : sequence
       if (after === sequence || round === mostRounds) {
-        return { kind: 'snapshot', fetched: fetched.fetched, sequence, isMoving: after !== sequence }
+        const publishedAt = timeOf(poll, sequence)
+        return { kind: 'snapshot', fetched: fetched.fetched, sequence, publishedAt, isMoving: after !== sequence }
       }
       sequence = after
     }
@@ -207,6 +212,12 @@ export class PeerData {
   }
 }
 
+/** The time of the change with the last number, when the peer still has its diff. */
+function timeOf(poll: Poll, sequence: number): number | null {
+  const last = poll.kind === 'polled' ? poll.diffs.at(-1) : undefined
+  return last?.sequence === sequence ? last.publishedAt : null
+}
+
 function allOrNothing(reading: Reading): { value: JsonText | null } | { failed: string } {
   if (reading.kind === 'read') return { value: reading.value }
   if (reading.kind === 'failed') return { failed: reading.reason }
@@ -218,7 +229,8 @@ function diffIn(entry: JsonText): PolledDiff[] {
   const sequence = parseSequence(fields?.get('sequence') ?? '')
   const data = fields?.get('data')
   if (sequence === null || data === undefined) return []
-  return [{ sequence, data, replaces: fields?.get('replaces') === 'true' }]
+  const publishedAt = parseTimestamp(stringValue(fields?.get('timestamp') ?? known('null')))
+  return [{ sequence, data, replaces: fields?.get('replaces') === 'true', publishedAt }]
 }
 
 /** Reads the items from a listing that includes them. Null: the listing has no items. */

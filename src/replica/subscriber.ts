@@ -20,6 +20,12 @@ export interface SubscriberSubscription extends Scope {
   readonly isUnknown: boolean
   /** Failed syncs in a row. */
   readonly attempts: number
+  /** Time of the last change that was applied, on the clock of the peer (Unix milliseconds). Null: unknown. */
+  readonly publishedAt: number | null
+  /** Time of the next comparison with the peer (Unix milliseconds). Null: nothing changed since the last one. */
+  readonly checkAt: number | null
+  /** Time of the last comparison that was due. Null: never. */
+  readonly checkedAt: number | null
   readonly createdAt: number
 }
 

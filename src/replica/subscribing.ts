@@ -6,6 +6,7 @@ import { type Live, subscriptionChange } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import { findFact } from './facts-store.ts'
 import type { PeerLinks } from './peer-link.ts'
+import { checkRuns } from './processor.ts'
 import type { Access } from '../property/access.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
@@ -121,6 +122,9 @@ export class Subscribing {
       resyncPending: true,
       isUnknown: false,
       attempts: 0,
+      publishedAt: null,
+      checkAt: null,
+      checkedAt: null,
       createdAt: time,
     }
     await store.writeActor(actor.id, async (tx, locked) => {
@@ -235,8 +239,13 @@ export class Subscribing {
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) return
-    const decidedAt = this.#deps.now() + decideMs
-    if (!isGone(await this.#syncOne(trust, found[1], { asked: false, decidedAt }))) return
+    const { now } = this.#deps
+    const { checkAt } = found[1]
+    const isCheck = checkAt !== null && checkAt <= now() && mayOmitChanges(trust)
+    // A publisher that announces every change needs no check.
+    if (checkAt === checkRuns && !isCheck && (await this.#deps.fetches.markInSync(key, true))) return
+    const decidedAt = now() + decideMs
+    if (!isGone(await this.#syncOne(trust, found[1], { asked: isCheck, decidedAt }))) return
     // An unknown subscription may mean that the relationship has ended. The other subscriptions show which.
     const actor = await this.#deps.findActor(key.actorId)
     if (actor !== null) await this.syncPeer(actor, key.peerId)
@@ -289,7 +298,8 @@ export class Subscribing {
       }
       const isUnchanged = poll.sequence === before.sequence && !before.resyncPending
       if (isAdvanced || (isUnchanged && (hasApplied || !asked))) {
-        await fetches.markInSync(subscription)
+        // A poll compares the numbers only.
+        await fetches.markInSync(subscription, !asked)
         return { kind: 'synced', subscriptionId, sequence: applied, whole: false }
       }
       const snapshot = await data.snapshot(trust, subscription, subscriptionId, poll.sequence)
@@ -353,6 +363,15 @@ export class Subscribing {
     await refreshFacts(actor, peerId, 'synchronized')
     return { results, trustEnded: false }
   }
+}
+
+/**
+ * Whether the peer may change data without an announcement and without a gap in the numbers. Services with the tag `moving` do not.
+ * The Python library announces some of many changes at the same time. A peer whose options are unknown is not checked.
+ */
+function mayOmitChanges({ facts }: Trust): boolean {
+  const { aw_supported: tags } = facts
+  return tags !== undefined && !tags.split(',').some((tag) => tag.trim() === 'moving')
 }
 
 function isGone(result: SyncResult | undefined): boolean {

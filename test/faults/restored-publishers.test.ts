@@ -2,13 +2,128 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
+import { PythonPeer } from '../support/python-peer.ts'
+import { PythonPublisher, sorted } from '../support/python-subscriptions.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { forEachService } from '../support/service.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
 
 forEachService((start) => {
   const closers: (() => Promise<void>)[] = []
   afterEach(async () => {
     for (const close of closers.splice(0)) await close()
+  })
+
+  async function world(tags = 'callbacks,subscriptionresync') {
+    const clock = new ManualClock()
+    const peer = await PythonPeer.start({ autoAccept: 'friend' })
+    closers.push(() => peer.close())
+    peer.route('GET', /^\/meta\/actingweb\/supported$/, () => ({ status: 200, body: tags }))
+    const service = await start({ listen: true, now: clock.now, timers: clock.timers })
+    const actor = await service.createActor()
+    assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 201)
+    const handle = await service.app.actors.get(actor.id)
+    assert.ok(handle !== undefined)
+    const publisher = new PythonPublisher(peer)
+    const copy = async () => sorted(await handle.remote(peer.id).all())
+    const equal = async () => JSON.stringify(await copy()) === JSON.stringify(publisher.source)
+    const fetches = () =>
+      peer.requests.filter(({ method, path }) => method === 'GET' && path.startsWith('/properties')).length
+    const polls = () =>
+      peer.requests.filter(({ method, path }) => method === 'GET' && path.startsWith('/subscriptions')).length
+    const pass = async (ms: number, times = 1) => {
+      for (let n = 0; n < times; n += 1) {
+        clock.pass(ms)
+        await service.settled()
+      }
+    }
+    return { clock, peer, service, actor, handle, publisher, copy, equal, fetches, polls, pass }
+  }
+
+  describe('a Python publisher that was restored', () => {
+    for (const more of [1, 2, 5, 6]) {
+      it(`is fetched after ${more} changes, and followed from then on (SUB-27)`, async () => {
+        const { clock, service, handle, peer, publisher, copy, equal } = await world()
+        await handle.subscribe(peer.id)
+        for (const n of [1, 2, 3]) await publisher.append('notes', n)
+        const restore = publisher.backup()
+        for (const n of [4, 5, 6, 7, 8]) await publisher.append('notes', n)
+        await publisher.set('later', 'lost')
+        await passUntil(clock, [service], equal)
+        restore()
+        for (let n = 0; n < more; n += 1) await publisher.append('notes', `again ${n}`)
+        await passUntil(clock, [service], equal, 1000)
+        assert.deepEqual(
+          publisher.statuses,
+          Array.from({ length: 9 + more }, () => 204),
+        )
+        await publisher.append('notes', 'last')
+        await passUntil(clock, [service], equal, 1000)
+        assert.equal('later' in (await copy()), false)
+      })
+    }
+
+    it('is not fetched for a callback that arrives twice (SUB-27)', async () => {
+      const { service, handle, peer, publisher, fetches, pass } = await world()
+      await handle.subscribe(peer.id)
+      for (const n of [1, 2, 3]) await publisher.append('notes', n)
+      const before = fetches()
+      for (let n = 0; n < 3; n += 1) await publisher.repeatLast()
+      await service.settled()
+      await pass(minuteMs, 5)
+      assert.equal(fetches(), before)
+      assert.deepEqual(publisher.statuses, [204, 204, 204, 204, 204, 204])
+    })
+  })
+
+  describe('a Python publisher that announces only some changes', () => {
+    it('is compared within half an hour after its first change, and then once a day (SUB-28)', async () => {
+      const { handle, peer, publisher, copy, equal, fetches, pass } = await world()
+      publisher.properties.set('a', 1)
+      await handle.subscribe(peer.id)
+      await publisher.set('a', 2)
+      publisher.setUnannounced('b', 3)
+      assert.deepEqual(await copy(), { a: 2 })
+      await pass(minuteMs, 30)
+      assert.deepEqual(await copy(), { a: 2, b: 3 })
+      const before = fetches()
+      for (let n = 0; n < 24; n += 1) {
+        await publisher.set('a', n)
+        publisher.setUnannounced('c', n)
+        await pass(hourMs)
+      }
+      await pass(hourMs, 2)
+      assert.equal(await equal(), true)
+      assert.ok(fetches() - before <= 2, `${fetches() - before} fetches`)
+    })
+
+    it('is not asked when its tags say that it announces every change (SUB-28)', async () => {
+      const { handle, peer, publisher, fetches, polls, pass } = await world('moving,subscriptionresync')
+      await handle.subscribe(peer.id)
+      await publisher.set('a', 1)
+      const before = [fetches(), polls()]
+      for (let n = 0; n < 50; n += 1) {
+        await publisher.set('a', n)
+        await pass(hourMs)
+      }
+      assert.deepEqual([fetches(), polls()], before)
+    })
+
+    it('costs nothing while it changes nothing (SUB-28)', async () => {
+      const { handle, peer, publisher, fetches, polls, pass } = await world()
+      publisher.properties.set('a', 1)
+      await handle.subscribe(peer.id)
+      const before = [fetches(), polls()]
+      await pass(hourMs, 72)
+      assert.deepEqual([fetches(), polls()], before)
+      await publisher.set('a', 2)
+      await pass(hourMs, 2)
+      const after = [fetches(), polls()]
+      await pass(hourMs, 72)
+      assert.deepEqual([fetches(), polls()], after)
+    })
   })
 
   describe('an acknowledgement', () => {

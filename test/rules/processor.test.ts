@@ -5,6 +5,7 @@ import { ServiceError } from '../../src/errors.ts'
 import { type JsonText, known, normalize } from '../../src/json/json.ts'
 import {
   type CallbackVerdict,
+  checkTimeAfterChange,
   fetchAgainMs,
   judgeCallback,
   parseCallback,
@@ -19,7 +20,14 @@ const policy = { gapTimeoutMs: 5000, maxPending: 3 }
 const now = 100_000
 
 function stateOf(sequence: number, pending: readonly number[] = [], rest: Partial<ReceiverState> = {}): ReceiverState {
-  return { sequence, pending, gapDueAt: pending.length === 0 ? null : now + 1000, awaitsResync: false, ...rest }
+  return {
+    sequence,
+    pending,
+    gapDueAt: pending.length === 0 ? null : now + 1000,
+    awaitsResync: false,
+    publishedAt: null,
+    ...rest,
+  }
 }
 
 /** The items of a written list whose first places were `before`. */
@@ -200,8 +208,43 @@ describe('a callback of a peer', () => {
   })
 })
 
+describe('the check of a copy after a change', () => {
+  const hour = 3_600_000
+  for (const [what, checkAt, checkedAt, expected] of [
+    ['10 minutes after the first change', null, null, hour / 6],
+    ['a day after the last one', null, -hour, 23 * hour],
+    ['10 minutes after a change when the last one is long ago', null, -48 * hour, hour / 6],
+    ['at the time that is planned already', 5, null, 5],
+    ['a day later when a change arrives while one runs', -now, null, 24 * hour],
+  ] as const) {
+    it(`is due ${what} (SUB-28)`, () => {
+      const planned = {
+        checkAt: checkAt === null ? null : now + checkAt,
+        checkedAt: checkedAt === null ? null : now + checkedAt,
+        createdAt: 7000,
+      }
+      assert.equal(checkTimeAfterChange(planned, now), now + expected)
+    })
+  }
+})
+
 describe('the body of a callback', () => {
   const parse = (body: unknown) => parseCallback(normalize(JSON.stringify(body)), 64)
+
+  for (const [timestamp, publishedAt] of [
+    ['2031-02-03 04:05:06.000007', Date.UTC(2031, 1, 3, 4, 5, 6, 0)],
+    ['2031-02-03T04:05:06.120007Z', Date.UTC(2031, 1, 3, 4, 5, 6, 120)],
+    ['2031-02-03T04:05:06', Date.UTC(2031, 1, 3, 4, 5, 6)],
+    ['2031-02-03T04:05:06+02:00', Date.UTC(2031, 1, 3, 2, 5, 6)],
+    ['yesterday', null],
+    ['2031-13-03T04:05:06Z', null],
+    [7, null],
+    [null, null],
+  ] as const) {
+    it(`has the time ${JSON.stringify(timestamp)} of its change, in UTC without a zone (SUB-27)`, () => {
+      assert.equal(parse({ sequence: 1, data: {}, timestamp }).publishedAt, publishedAt)
+    })
+  }
 
   it('is read with its sequence number, data and type', () => {
     assert.deepEqual(parse({ sequence: 4, data: { mood: 'sunny' }, granularity: 'high', replaces: true }), {
@@ -211,6 +254,7 @@ describe('the body of a callback', () => {
       replaces: true,
       url: null,
       granularity: 'high',
+      publishedAt: null,
     })
     assert.deepEqual(parse({ sequence: '4', url: 'https://b.example/1', subtarget: null }), {
       type: 'diff',
@@ -219,6 +263,7 @@ describe('the body of a callback', () => {
       replaces: false,
       url: 'https://b.example/1',
       granularity: '',
+      publishedAt: null,
     })
     assert.equal(parse({ type: 'resync', sequence: 4, data: {}, url: 'https://b.example/1' }).data, null)
   })

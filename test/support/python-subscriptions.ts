@@ -24,6 +24,10 @@ export class PythonPublisher {
   readonly statuses: number[] = []
   /** Loses all callbacks while it is true. */
   losesCallbacks = false
+  /** Milliseconds of its clock after its first change. */
+  #clockMs = 0
+  /** The time of the change with each number, by subscription and number. */
+  readonly #times = new Map<string, string>()
   readonly #peer: PythonPeer
 
   constructor(peer: PythonPeer) {
@@ -84,6 +88,38 @@ export class PythonPublisher {
     await this.#tell(list, { action: 'add', index: items.length, value: item })
   }
 
+  /** Changes a value without a number and a callback, as it does for most of many changes at the same time. */
+  setUnannounced(name: string, value: Json): void {
+    this.properties.set(name, value)
+  }
+
+  /** Returns a function that restores the data of this moment without a message. */
+  backup(): () => void {
+    const [properties, lists] = [new Map(this.properties), new Map(this.lists)]
+    const states = [...this.subscriptions].map(([id, one]) => [id, one.sequence, new Map(one.diffs)] as const)
+    return () => {
+      this.properties.clear()
+      this.lists.clear()
+      for (const [name, value] of properties) this.properties.set(name, value)
+      for (const [name, items] of lists) this.lists.set(name, items)
+      for (const [id, sequence, diffs] of states) {
+        const one = this.subscriptions.get(id)
+        if (one === undefined) continue
+        one.sequence = sequence
+        one.diffs.clear()
+        for (const [number, data] of diffs) one.diffs.set(number, data)
+      }
+    }
+  }
+
+  /** Sends the callback with the latest number again. */
+  async repeatLast(): Promise<void> {
+    for (const [id, subscription] of this.subscriptions) {
+      const { sequence, diffs } = subscription
+      await this.#send(id, subscription, sequence, diffs.get(sequence) ?? {})
+    }
+  }
+
   /** Forgets a subscription without a message, as a service that was restored from a backup does. */
   forget(id: string): void {
     this.subscriptions.delete(id)
@@ -111,6 +147,8 @@ export class PythonPublisher {
       const data = subscription.subtarget === name ? value : { [name]: value }
       const sequence = ++subscription.sequence
       subscription.diffs.set(sequence, data)
+      const time = new Date(Date.UTC(2031, 1, 3, 4, 5, 6) + (this.#clockMs += 100))
+      this.#times.set(`${id} ${sequence}`, time.toISOString().replace('T', ' ').replace('Z', '007'))
       await this.#send(id, subscription, sequence, data)
     }
   }
@@ -129,7 +167,7 @@ export class PythonPublisher {
         target: 'properties',
         ...(subscription.subtarget === '' ? {} : { subtarget: subscription.subtarget }),
         sequence,
-        timestamp: '2031-02-03 04:05:06.000007',
+        timestamp: this.#times.get(`${id} ${sequence}`) ?? '',
         granularity: subscription.granularity,
         ...(isHigh ? { data } : { url: `${this.#peer.url}/subscriptions/${subscription.peerId}/${id}/${sequence}` }),
       }),
@@ -195,7 +233,11 @@ export class PythonPublisher {
           subtarget: found.subtarget,
           resource: '',
           sequence: found.sequence,
-          data: diffs.map(([sequence, data]) => ({ sequence, timestamp: '2031-02-03T04:05:06.000007Z', data })),
+          data: diffs.map(([sequence, data]) => ({
+            sequence,
+            timestamp: `${(this.#times.get(`${id} ${sequence}`) ?? '').replace(' ', 'T')}Z`,
+            data,
+          })),
         },
       }
     })

@@ -102,7 +102,7 @@ export const unplacedStatements: readonly Exceptions[] = [
       '/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $, leased_until',
       '/* receiving */ SELECT (SELECT MIN(gap_due_at)',
       '/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $ WHERE gap_due_at >',
-      '/* receiving */ SELECT actor_id AS "actorId", MAX(gap_due_at)',
+      '/* receiving */ SELECT actor_id AS "actorId", MAX(COALESCE(gap_due_at',
       '/* expiry */ SELECT (SELECT MIN(due_at)',
       '/* expiry */ SELECT actor_id AS "actorId", MAX(due_at)',
     ],

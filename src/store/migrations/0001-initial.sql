@@ -737,12 +737,18 @@ CREATE TABLE subscriber_subscription (
   is_unknown BIGINT NOT NULL DEFAULT 0,
   attempts BIGINT NOT NULL DEFAULT 0,
   leased_until BIGINT NOT NULL DEFAULT 0,
+  -- Time of the last change that was applied, on the clock of the peer. Null: unknown.
+  published_at BIGINT,
+  -- Time of the next comparison of the copy with the peer, and of the last one. Null: nothing changed since, and never.
+  check_at BIGINT,
+  checked_at BIGINT,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, peer_id, subscription_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX subscriber_subscription_due ON subscriber_subscription (gap_due_at) WHERE gap_due_at IS NOT NULL;
+CREATE INDEX subscriber_subscription_check ON subscriber_subscription (check_at) WHERE check_at IS NOT NULL;
 
 -- Callbacks that arrived before the sequence numbers in front of them.
 CREATE TABLE pending_callback (
