@@ -392,6 +392,9 @@ export async function acknowledgeDiffs(
   )
 }
 
+/** Longer diffs are values in which an empty string occurs. All of them together must fit into memory. */
+const longestDeletion = 16_384
+
 /** The diffs of a subscription that may delete a value and that the peer may not have, ascending. */
 export async function findMissedDeletions(
   q: Queries,
@@ -401,10 +404,12 @@ export async function findMissedDeletions(
     `SELECT diff.data FROM diff JOIN delivery w ON w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id
        AND w.subscription_id = diff.subscription_id AND w.sequence = diff.sequence
      WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND w.actor_id = $1
-       AND w.outcome IN ('waiting', 'failed', 'superseded') AND ${mayDelete} ORDER BY diff.sequence`,
+       AND w.outcome IN ('waiting', 'failed', 'superseded') AND ${mayDelete}
+       AND (diff.kind = 'erasure' OR LENGTH(diff.data) <= $4) ORDER BY diff.sequence`,
     actorId,
     peerId,
     subscriptionId,
+    longestDeletion,
   )
   return rows.map(({ data }) => data)
 }
