@@ -44,7 +44,7 @@ forEachService((start) => {
 
   describe('a Python publisher that was restored', () => {
     for (const more of [1, 2, 5, 6]) {
-      it(`is fetched after ${more} changes, and followed from then on (SUB-27)`, async () => {
+      it(`is fetched after ${more} changes, and followed from then on (SUB-28)`, async () => {
         const { clock, service, handle, peer, publisher, copy, equal } = await world()
         await handle.subscribe(peer.id)
         for (const n of [1, 2, 3]) await publisher.append('notes', n)
@@ -65,7 +65,7 @@ forEachService((start) => {
       })
     }
 
-    it('is not fetched for a callback that arrives twice (SUB-27)', async () => {
+    it('is not fetched for a callback that arrives twice (SUB-28)', async () => {
       const { service, handle, peer, publisher, fetches, pass } = await world()
       await handle.subscribe(peer.id)
       for (const n of [1, 2, 3]) await publisher.append('notes', n)
@@ -79,7 +79,7 @@ forEachService((start) => {
   })
 
   describe('a Python publisher that announces only some changes', () => {
-    it('is compared within half an hour after its first change, and then once a day (SUB-28)', async () => {
+    it('is compared within half an hour after its first change, and then once a day (SUB-29)', async () => {
       const { handle, peer, publisher, copy, equal, fetches, pass } = await world()
       publisher.properties.set('a', 1)
       await handle.subscribe(peer.id)
@@ -99,7 +99,7 @@ forEachService((start) => {
       assert.ok(fetches() - before <= 2, `${fetches() - before} fetches`)
     })
 
-    it('is not asked when its tags say that it announces every change (SUB-28)', async () => {
+    it('is not asked when its tags say that it announces every change (SUB-29)', async () => {
       const { handle, peer, publisher, fetches, polls, pass } = await world('moving,subscriptionresync')
       await handle.subscribe(peer.id)
       await publisher.set('a', 1)
@@ -111,7 +111,7 @@ forEachService((start) => {
       assert.deepEqual([fetches(), polls()], before)
     })
 
-    it('costs nothing while it changes nothing (SUB-28)', async () => {
+    it('costs nothing while it changes nothing (SUB-29)', async () => {
       const { handle, peer, publisher, fetches, polls, pass } = await world()
       publisher.properties.set('a', 1)
       await handle.subscribe(peer.id)

@@ -217,7 +217,7 @@ describe('the check of a copy after a change', () => {
     ['at the time that is planned already', 5, null, 5],
     ['a day later when a change arrives while one runs', -now, null, 24 * hour],
   ] as const) {
-    it(`is due ${what} (SUB-28)`, () => {
+    it(`is due ${what} (SUB-29)`, () => {
       const planned = {
         checkAt: checkAt === null ? null : now + checkAt,
         checkedAt: checkedAt === null ? null : now + checkedAt,
@@ -241,7 +241,7 @@ describe('the body of a callback', () => {
     [7, null],
     [null, null],
   ] as const) {
-    it(`has the time ${JSON.stringify(timestamp)} of its change, in UTC without a zone (SUB-27)`, () => {
+    it(`has the time ${JSON.stringify(timestamp)} of its change, in UTC without a zone (SUB-28)`, () => {
       assert.equal(parse({ sequence: 1, data: {}, timestamp }).publishedAt, publishedAt)
     })
   }
