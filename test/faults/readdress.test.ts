@@ -58,6 +58,14 @@ forEachService((start) => {
       }
       await untilCopied((path) => first.bob.request('GET', path), first.ada, 'early', { large })
       assert.equal((await runReaddress(service, { isRepeated: true }))?.peers, 0)
+      // A link with the former address makes a relationship with that address.
+      const carol = await world.peers.createActor()
+      const wanted = { url: `${formerUrl}/${first.ada.id}`, relationship: 'friend' }
+      assert.equal((await carol.request('POST', '/trust', wanted)).status, 201)
+      assert.equal((await runReaddress(service, { isRepeated: true }))?.peers, 1)
+      await until(
+        async () => (await addressAt(world.peers, carol.id, first.ada.id)) === `${currentUrl}/${first.ada.id}`,
+      )
     })
 
     it('is continued after a kill of the command and of the service (R-ADDR-05)', async () => {
