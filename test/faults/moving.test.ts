@@ -91,12 +91,16 @@ forEachService((start) => {
       const world = await movingWorld(start, { old: { peerReadSeconds: 600 } })
       const all = await related(world)
       const { answer } = await holdCallback(world, () => all.alice.request('POST', '/properties/log', '2'))
-      const before = await leaseAt(world.old, all.alice)
-      assert.equal(before.due, before.until)
-      await world.move(all.alice)
-      assert.equal((await all.alice.request('DELETE', '/move')).status, 204)
-      assert.deepEqual(await leaseAt(world.old, all.alice), before)
-      answer()
+      try {
+        const before = await leaseAt(world.old, all.alice)
+        assert.equal(before.due, before.until)
+        await world.move(all.alice)
+        assert.equal((await all.alice.request('DELETE', '/move')).status, 204)
+        assert.deepEqual(await leaseAt(world.old, all.alice), before)
+      } finally {
+        // A service that stops waits for the answer.
+        answer()
+      }
       await until(async () => (await copyOf(all.bob, all.alice)).length === 2)
     })
 
@@ -106,11 +110,42 @@ forEachService((start) => {
       await world.move(all.alice)
       await world.landed(all.alice)
       const { answer } = await holdCallback(world, () => asOwner(world.home, all.alice, 'POST', '/properties/log', 2))
-      const before = await leaseAt(world.home, all.alice)
-      await world.arrived(all.alice)
-      assert.deepEqual(await leaseAt(world.home, all.alice), before)
-      answer()
+      try {
+        const before = await leaseAt(world.home, all.alice)
+        await world.arrived(all.alice)
+        assert.deepEqual(await leaseAt(world.home, all.alice), before)
+      } finally {
+        answer()
+      }
       await until(async () => (await copyOf(all.bob, all.alice)).length === 2)
+    })
+  })
+
+  describe('the lease of a fetch that is on its way', () => {
+    it('stays when the move is stopped, so that no other process fetches (MOV-15)', async () => {
+      const world = await movingWorld(start)
+      const all = await related(world)
+      const { store } = await world.old.app.running()
+      const leasedUntil = Date.now() + 3_600_000
+      await store.writeActor(all.alice.id, (tx) =>
+        tx.run(
+          `INSERT INTO subscriber_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity,
+             resync_pending, gap_due_at, leased_until, created_at)
+           VALUES ($1, $2, 'leased', 'properties', '', '', 'high', 1, $3, $3, 1)`,
+          all.alice.id,
+          all.bob.id,
+          leasedUntil,
+        ),
+      )
+      await world.move(all.alice)
+      assert.equal((await all.alice.request('DELETE', '/move')).status, 204)
+      const due = await store.read((q) =>
+        q.get<{ at: number }>(
+          `SELECT gap_due_at AS at FROM subscriber_subscription WHERE actor_id = $1 AND subscription_id = 'leased'`,
+          all.alice.id,
+        ),
+      )
+      assert.equal(due?.at, leasedUntil)
     })
   })
 
