@@ -28,6 +28,7 @@ import {
   countPeers,
   findArrivalPeer,
   findDuePeers,
+  hurryArrivalJob,
   type PeerState,
   setOfferedSecret,
   updatePeer,
@@ -91,8 +92,8 @@ export class MovedRelationships {
   }
 
   async #attempt(arrival: Arrival, actor: Actor, peer: ArrivalPeer): Promise<void> {
-    const { store, now, random, log, live } = this.#deps
-    const { actorId, peerId, attempts } = peer
+    const { store, log, live } = this.#deps
+    const { actorId, peerId } = peer
     let made: Attempt
     try {
       made = await this.#one(arrival, actor, peer)
@@ -101,31 +102,41 @@ export class MovedRelationships {
     }
     if (made.reason !== '') log.warn({ actorId, peerId, ...made }, 'Cannot tell a peer about a move')
     await store.writeActor(actorId, async (tx, locked) => {
-      const current = await findArrivalPeer(tx, actorId, peerId)
-      if (current === null) return
-      // Meanwhile, the relationship was renewed, or the peer moved, too, and its secret won. The peer gets a statement with that one.
-      const trust = made.stated === undefined ? null : await findTrust(tx, actorId, peerId)
-      const isOvertaken = trust !== null && (isRenewal(trust) || trust.secretHash !== hashSecret(made.stated ?? ''))
-      const at =
-        made.state === 'later' ? retryAt({ now: now(), attempts, random: random() }) : isOvertaken ? now() : null
-      const state = at !== null ? 'waiting' : made.state === 'later' ? 'failed' : made.state
-      const isOver = state === 'informed' || state === 'asked'
-      await updatePeer(
-        tx,
-        {
-          ...current,
-          state,
-          reason: made.reason,
-          // The relationship has the secret that is in use.
-          secret: isOver ? this.#sealed(peer, '') : current.secret,
-          attempts: attempts + 1,
-          updatedAt: now(),
-        },
-        at,
-      )
-      if (state === 'informed') await this.#useNewSecret(tx, peer)
-      await live.record(tx, locked, 'move', [peerId])
+      if (await this.#store(tx, peer, made)) await live.record(tx, locked, 'move', [peerId])
     })
+  }
+
+  /** Stores the outcome of an attempt. False: another process, or the peer itself, was faster. */
+  async #store(tx: Transaction, peer: ArrivalPeer, made: Attempt): Promise<boolean> {
+    const { now, random } = this.#deps
+    const { actorId, peerId, attempts } = peer
+    const current = await findArrivalPeer(tx, actorId, peerId)
+    if (current === null) return false
+    const isOld = current.state !== 'waiting' || current.attempts !== attempts
+    if (isOld && made.state === 'later') return false
+    // Meanwhile, the relationship was renewed, or the peer moved, too, and its secret won. The peer gets a statement with that one.
+    const trust = made.stated === undefined ? null : await findTrust(tx, actorId, peerId)
+    const isOvertaken = trust !== null && trust.secretHash !== hashSecret(made.stated ?? '')
+    const at = made.state === 'later' ? retryAt({ now: now(), attempts, random: random() }) : isOvertaken ? now() : null
+    const state = at !== null ? 'waiting' : made.state === 'later' ? 'failed' : made.state
+    const isOver = state === 'informed' || state === 'asked'
+    await updatePeer(
+      tx,
+      {
+        ...current,
+        state,
+        reason: made.reason,
+        // The relationship has the secret that is in use.
+        secret: isOver ? this.#sealed(peer, '') : current.secret,
+        attempts: attempts + 1,
+        updatedAt: now(),
+      },
+      at,
+    )
+    if (state === 'informed') await this.#useNewSecret(tx, peer)
+    // The process that has the work may have ended it, because it had informed the peer.
+    if (isOvertaken) await hurryArrivalJob(tx, actorId, now())
+    return true
   }
 
   async #one(arrival: Arrival, actor: Actor, peer: ArrivalPeer): Promise<Attempt> {

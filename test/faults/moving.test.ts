@@ -17,7 +17,7 @@ import {
   secretAt,
 } from '../support/moving.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { until, untilEqual } from '../support/until.ts'
 
 /** Holds the answers to archives at the new service. */
 function holdAnswers({ network, home }: MovingWorld): { readonly count: number; readonly release: () => void } {
@@ -215,6 +215,44 @@ forEachService((start) => {
       world.network.add(second)
       ;(await second.app.running()).parts.jobs.wake()
       await assertOneHome({ ...world, old: second }, all, true)
+    })
+  })
+
+  describe('two processes of the new service', () => {
+    it('inform a peer once more when the slower one told it an earlier secret (MOV-19)', async () => {
+      const world = await movingWorld(start, { all: { random: () => 0.1 } })
+      const all = await related(world)
+      const { alice, bob } = all
+      const held = Promise.withResolvers<void>()
+      let reads = 0
+      world.network.fate = async ({ method, url }) => {
+        if (method === 'GET' && url === `${peerUrl}/${bob.id}/meta` && ++reads === 1) await held.promise
+        return 'arrives' as const
+      }
+      await world.move(alice)
+      await world.arrived(alice)
+      await until(() => reads === 1)
+      const second = await start({
+        ...later,
+        baseUrl: newUrl,
+        peerClient: world.network,
+        acceptMoves: true,
+        database: world.home.databaseUrl,
+      })
+      world.network.add(second)
+      const { parts } = await second.app.running()
+      parts.jobs.wake()
+      await until(async () => (await addressAt(world.peers, bob.id, alice.id)) === `${newUrl}/${alice.id}`)
+      await world.informed(alice)
+      assert.ok((await bob.request('POST', '/trust', { url: `${newUrl}/${alice.id}`, relationship: 'friend' })).ok)
+      held.resolve()
+      const ofBob = async (): Promise<unknown> => {
+        const { store } = await second.app.running()
+        const find = 'SELECT state, attempts FROM arrival_peer WHERE actor_id = $1 AND peer_id = $2'
+        return store.read((q) => q.get(find, alice.id, bob.id))
+      }
+      await untilEqual(ofBob, () => ({ state: 'informed', attempts: 2 }))
+      await assertOneHome({ ...world, home: second }, { ...all, secret: '' }, true)
     })
   })
 
