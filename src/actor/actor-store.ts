@@ -1,4 +1,5 @@
 /** The SQL of actors. */
+import { setImmediate } from 'node:timers/promises'
 import type { Sealed } from '../secret/sealed.ts'
 import type { LockedActor, Queries, Residence, Transaction } from '../store/store.ts'
 import type { Actor } from './actor.ts'
@@ -193,6 +194,7 @@ const mostReplaced = 10_000
 /** Deletes the actor's row, and by foreign keys and a trigger everything else of it. Rows of long lists are deleted later. */
 export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
   if (tx.isSharded) await deleteRemoteRows(tx, id)
+  await deleteManyRows(tx, id)
   const deleted = await tx.get<{ creator: string }>('DELETE FROM actor WHERE id = $1 RETURNING creator', id)
   if (deleted === undefined) return false
   await deleteCreator(tx, { creator: deleted.creator, actorId: id })
@@ -202,6 +204,42 @@ export async function deleteActor(tx: Transaction, id: string, now: number): Pro
     now,
   )
   return true
+}
+
+/** The tables that may have many rows of an actor, with the columns of their keys, and with the sizes of their long rows. */
+const largeTables = [
+  ['property', 'name', 'octet_length(value)'],
+  ['diff', 'peer_id, subscription_id, sequence', 'octet_length(data)'],
+  ['delivery', 'peer_id, subscription_id, sequence', '1'],
+  ['publisher_subscription', 'peer_id, subscription_id', '1'],
+  ['trust', 'peer_id', '1'],
+  ['attribute', 'bucket, name', 'octet_length(data)'],
+  ['job_entry', 'kind, job_id, number', 'COALESCE(octet_length(data), 0)'],
+  ['activity', 'at, id', '1'],
+  ['file', 'name', '1'],
+] as const
+const rowsOfStatement = 500
+const bytesOfStatement = 4_194_304
+
+/**
+ * Deletes the rows of a large actor in parts. SQLite runs a statement without a pause, so other work runs between those for the
+ * parts. A small actor needs one statement.
+ */
+async function deleteManyRows(tx: Transaction, id: string): Promise<void> {
+  const large = await tx.get(
+    `SELECT id FROM actor WHERE id = $1
+       AND (used_bytes > ${bytesOfStatement} OR used_names > ${rowsOfStatement} OR subscription_count > ${rowsOfStatement})`,
+    id,
+  )
+  if (large === undefined) return
+  for (const [table, key, size] of largeTables) {
+    const deletePart = `/* delete */ DELETE FROM ${table} WHERE actor_id = $1 AND (${key}) IN (
+      SELECT ${key} FROM (
+        SELECT ${key}, SUM(size) OVER (ORDER BY ${key}) - size AS before FROM (
+          SELECT ${key}, ${size} AS size FROM ${table} WHERE actor_id = $1 ORDER BY ${key} LIMIT ${rowsOfStatement}) AS page
+      ) AS sized WHERE before < ${bytesOfStatement})`
+    while ((await tx.run(deletePart, id)) > 0) await setImmediate()
+  }
 }
 
 export async function clearDeletionMarker(tx: Transaction, id: string): Promise<void> {

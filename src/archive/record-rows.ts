@@ -34,24 +34,35 @@ export async function readRows(
   const placeholders = after === null ? [] : key.map((column) => `$${values.push(after[column] ?? null)}`)
   const isAfter = placeholders.length === 0 ? '' : ` AND (${key.join(', ')}) > (${placeholders.join(', ')})`
   const order = key.length === 0 ? '' : ` ORDER BY ${key.join(', ')}`
-  const page = `SELECT ${columns.join(', ')} FROM ${table}
+  const page = (selected: string): string => `SELECT ${selected} FROM ${table}
     WHERE ${owner} = $1${where === undefined ? '' : ` AND ${where}`}${isAfter}${order} LIMIT ${pageRows}`
   if (longColumn === undefined) {
-    const rows = await q.all<RecordRow>(page, ...values)
+    const rows = await q.all<RecordRow>(page(columns.join(', ')), ...values)
     return { rows, isLast: rows.length < pageRows }
   }
-  const rows = await q.all<RecordRow>(shortened(page, columns, longColumn, order), ...values)
+  const rows = await q.all<RecordRow>(shortened(kind, page, columns, longColumn), ...values)
   const found = Number(rows[0]?.['page_rows'] ?? 0)
   return { rows, isLast: found < pageRows && rows.length === found }
 }
 
-/** The first rows of a page, whose long columns are short enough together, with the number of rows of the page. */
-function shortened(page: string, columns: readonly string[], long: string, order: string): string {
-  const size = `COALESCE(octet_length(${long}), 0)`
-  return `SELECT ${columns.join(', ')}, page_rows FROM (
-      SELECT ${columns.join(', ')}, COUNT(*) OVER () AS page_rows, SUM(${size}) OVER (${order.trim()}) - ${size} AS bytes_before
-      FROM (${page}) AS page) AS counted
-    WHERE bytes_before < ${pageBytes}${order}`
+/**
+ * The first rows of a page, whose long columns are short enough together, with the number of rows of the page. The rows are
+ * chosen by their sizes, because a database that sums up sizes keeps every column that it reads.
+ */
+function shortened(
+  { table, owner = 'actor_id', key }: RecordKind,
+  page: (selected: string) => string,
+  columns: readonly string[],
+  long: string,
+): string {
+  const names = key.join(', ')
+  return `SELECT ${columns.map((column) => `stored.${column}`).join(', ')}, sized.page_rows FROM (
+      SELECT ${names}, COUNT(*) OVER () AS page_rows, SUM(bytes) OVER (ORDER BY ${names}) - bytes AS bytes_before
+      FROM (${page(`${names}, COALESCE(octet_length(${long}), 0) AS bytes`)}) AS page) AS sized
+    CROSS JOIN ${table} AS stored
+    WHERE stored.${owner} = $1 AND ${key.map((column) => `stored.${column} = sized.${column}`).join(' AND ')}
+      AND sized.bytes_before < ${pageBytes}
+    ORDER BY ${key.map((column) => `stored.${column}`).join(', ')}`
 }
 
 /** The record of a row. Without a key ring, it has no secrets. */

@@ -42,12 +42,13 @@ export async function deleteProperties(
   const { id } = access.actor
   const judged = await requireDeletable(deps, access, names)
   await passHooks(deps, access, judged)
-  await deps.room.writer.change(access, async (tx, record) => {
+  await deps.room.writer.change(access, async (tx, record, _actor, flush) => {
     const reads = { read: <T>(work: (q: Transaction) => Promise<T>): Promise<T> => work(tx) }
     for await (const page of readPages(reads, id, ({ kind }) => holdsItems(kind), names === null ? null : [...judged]))
       for (const part of shortParts(page)) {
         if (names === null) requireJudged(deps, access, judged, part)
         await deletePart(deps, access, { tx, record }, part)
+        await flush()
       }
   })
   deps.deleteRemoved(id)

@@ -15,7 +15,7 @@ import type { PropertyState, Record } from './change.ts'
 import type { BulkStep, KindRoom } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { nameIsTaken, quote, rejectedWrite } from './property-errors.ts'
-import { deleteValues, findBefore, findKinds, putValues } from './property-store.ts'
+import { deleteValues, findBeforeWrite, findKinds, putValues } from './property-store.ts'
 import { statesFrom } from './value-diff.ts'
 
 /** The effect of one key of the body: a value to set, or a step of another kind of property. */
@@ -139,7 +139,7 @@ export class BulkWrite {
     values: ReadonlyMap<string, JsonText>,
   ): Promise<ReadonlyMap<string, PropertyState> | null> {
     const names = [...values.keys()]
-    const stored = subscriptionCount === 0 ? null : await findBefore(tx, actorId, names)
+    const stored = subscriptionCount === 0 ? null : await findBeforeWrite(tx, actorId, values)
     const kindsOf = stored === null ? await findKinds(tx, actorId, names) : null
     for (const name of names) {
       const kind = kindsOf?.get(name) ?? stored?.get(name)?.kind ?? 'value'

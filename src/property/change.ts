@@ -44,6 +44,9 @@ export type Record = (change: Change) => void
 /** Gives a change of this caller to the sinks. */
 export type RecordBy = (change: Change, by: Caller) => Promise<void>
 
+/** Gives what was recorded to the sinks before the end of the transaction, because it would not fit into memory together. */
+export type Flush = () => Promise<void>
+
 /** Changes data of an actor, always through this class. The change and its sinks run in one actor transaction. */
 export class ActorWriter {
   readonly #store: Pick<CatchUpStore, 'changeActor'>
@@ -61,15 +64,22 @@ export class ActorWriter {
   }
 
   /** @throws ServiceError `actor_not_found`; `precondition_failed` when the condition of the access is not met */
-  change<T>(access: Access, work: (tx: Transaction, record: Record, actor: LockedActor) => Promise<T>): Promise<T> {
+  change<T>(
+    access: Access,
+    work: (tx: Transaction, record: Record, actor: LockedActor, flush: Flush) => Promise<T>,
+  ): Promise<T> {
     const { actor: owner, caller } = access
     return this.#store.changeActor(
       owner.id,
       async (tx, actor) => {
         await this.#versions.requireCondition(tx, access)
         const changes: Change[] = []
-        const result = await work(tx, (change) => changes.push(change), actor)
-        if (this.#sink !== null && changes.length > 0) await this.#sink(tx, actor, changes, caller)
+        const flush = async (): Promise<void> => {
+          const recorded = changes.splice(0)
+          if (this.#sink !== null && recorded.length > 0) await this.#sink(tx, actor, recorded, caller)
+        }
+        const result = await work(tx, (change) => changes.push(change), actor, flush)
+        await flush()
         return result
       },
       originText(caller),

@@ -36,6 +36,11 @@ interface PropertiesDeps extends BulkDeleteDeps {
   readonly versions: Versions
 }
 
+/** A property as `namePages` has it. The content is as it is stored, and null when it is long. */
+export interface NamedProperty extends Pick<StoredProperty, 'name' | 'kind'> {
+  readonly content: string | null
+}
+
 /** A property. `value` is null for a property that holds items. */
 export interface FoundProperty {
   readonly kind: PropertyKind
@@ -273,30 +278,46 @@ export class Properties {
     for await (const rows of this.#rowsInPages(access, () => true, names)) yield await this.#shownOf(access, rows)
   }
 
-  /** The names and kinds that `pages` would show. Long values are read only for hooks. */
-  async names(access: Access): Promise<readonly Pick<StoredProperty, 'name' | 'kind'>[]> {
-    const { permission, gate } = this.#deps.room
-    const right = { category: 'properties', right: 'read' } as const
+  /**
+   * The names and kinds that `pages` would show, in pages: first the declared values without a row, then the rows by name after
+   * `after`. Long values are read only for hooks, and are null otherwise.
+   *
+   * @param after only rows after this name. Null: everything.
+   */
+  async *namePages(access: Access, after: string | null = null): AsyncGenerator<readonly NamedProperty[], undefined> {
+    const { gate } = this.#deps.room
+    const { id } = access.actor
     const isHooked = ({ name }: { readonly name: string }): boolean => !gate.isOpen(access, 'get', name)
-    const found: Pick<StoredProperty, 'name' | 'kind'>[] = []
-    const seen = new Set<string>()
-    const see = async (
-      rows: readonly (Pick<StoredProperty, 'name' | 'kind'> & { readonly stored: UnreadProperty | null })[],
-    ): Promise<void> => {
-      const open = rows.filter((row) => !isHooked(row))
-      const names = open.map(({ name }) => name)
-      const readable = await permission.filter(access.actor.id, access.caller, right, names)
-      const hooked = rows.flatMap((row) => (row.stored !== null && isHooked(row) ? row.stored : []))
-      const shown = await this.#shownOf(access, hooked)
-      const visible = new Set([...readable, ...shown.map(({ name }) => name)])
-      for (const { name, kind } of rows) if (visible.has(name)) found.push({ name, kind })
+    if (after === null) {
+      const unset = this.#withoutRow(new Set())
+      const names = unset.map(({ name }) => name)
+      const stored = names.length === 0 ? new Map() : await this.#deps.store.read((q) => findKinds(q, id, names))
+      const free = unset.filter(({ name }) => !stored.has(name))
+      yield await this.#namedOf(
+        access,
+        free.map((stored) => ({ ...stored, stored })),
+        isHooked,
+      )
     }
-    for await (const page of readPages(this.#deps.store, access.actor.id, isHooked)) {
-      for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
-      await see(page)
-    }
-    await see(this.#withoutRow(seen).map((stored) => ({ ...stored, stored })))
-    return found
+    for await (const page of readPages(this.#deps.store, id, isHooked, null, after ?? ''))
+      yield await this.#namedOf(access, page, isHooked)
+  }
+
+  /** The rows that the caller may see and that no hook hides. */
+  async #namedOf(
+    access: Access,
+    rows: readonly (Pick<StoredProperty, 'name' | 'kind'> & { readonly stored: UnreadProperty | null })[],
+    isHooked: (row: { readonly name: string }) => boolean,
+  ): Promise<readonly NamedProperty[]> {
+    const right = { category: 'properties', right: 'read' } as const
+    const open = rows.filter((row) => !isHooked(row)).map(({ name }) => name)
+    const readable = await this.#deps.room.permission.filter(access.actor.id, access.caller, right, open)
+    const hooked = rows.flatMap((row) => (row.stored !== null && isHooked(row) ? row.stored : []))
+    const shown = new Map((await this.#shownOf(access, hooked)).map((property) => [property.name, property]))
+    return rows.flatMap(({ name, kind, stored }) => {
+      const property = shown.get(name) ?? (readable.has(name) ? stored : undefined)
+      return property === undefined ? [] : { name, kind, content: property?.content ?? null }
+    })
   }
 
   #isDeclared(name: string): boolean {

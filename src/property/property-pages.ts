@@ -47,14 +47,16 @@ function byName(a: UnreadProperty, b: UnreadProperty): number {
  *
  * @param isNeeded whether the content is needed. Other long contents are null.
  * @param names only the properties of these names. Null: all.
+ * @param start only the properties after this name.
  */
 export async function* readPages(
   store: Pick<Reads, 'read'>,
   actorId: string,
   isNeeded: IsNeeded,
   names: readonly string[] | null = null,
+  start = '',
 ): AsyncGenerator<readonly ListedProperty[], undefined> {
-  for (let after = ''; ; ) {
+  for (let after = start; ; ) {
     const page = await store.read((q) => findPropertyPage(q, actorId, after, names))
     for (const part of partsOf(page, isNeeded)) {
       yield await complete(store, actorId, part, isNeeded)

@@ -178,16 +178,40 @@ export async function findBefore(
     actorId,
     JSON.stringify(names.map((name) => [name])),
   )
-  return new Map(
-    rows.map((row) => [
-      row.name,
-      {
-        kind: row.kind,
-        value: row.kind === 'value' && isIntact(actorId, row.name, row) ? row.value : undefined,
-        version: row.version,
-      },
-    ]),
+  return new Map(rows.map((row) => [row.name, beforeOf(actorId, row)]))
+}
+
+/**
+ * Like `findBefore`, for many values, which do not fit into memory together: a value is undefined when it differs from the
+ * written one in its length, unless a subscription to one of its keys needs it.
+ */
+export async function findBeforeWrite(
+  q: Queries,
+  actorId: string,
+  written: ReadonlyMap<string, JsonText>,
+): Promise<ReadonlyMap<string, PropertyBefore>> {
+  const rows = await q.all<Omit<CheckedRow, 'value'> & { readonly value: string | null }>(
+    `SELECT property.name, property.kind, property.checksum, property.version,
+       CASE WHEN property.kind = 'value' AND (octet_length(property.value) = wanted.bytes
+         OR property.name IN (SELECT s.subtarget FROM publisher_subscription s WHERE s.actor_id = $1 AND s.resource <> ''))
+       THEN property.value END AS value
+     FROM rows($2, name TEXT, bytes BIGINT) AS wanted
+     JOIN property ON property.actor_id = $1 AND property.name = wanted.name`,
+    actorId,
+    JSON.stringify([...written].map(([name, value]) => [name, Buffer.byteLength(value)])),
   )
+  return new Map(
+    rows.map((row) => {
+      const { name, kind, version, value } = row
+      const before = value === null ? { kind, value: undefined, version } : beforeOf(actorId, { ...row, value })
+      return [name, before]
+    }),
+  )
+}
+
+function beforeOf(actorId: string, row: CheckedRow): PropertyBefore {
+  const { kind, version, value } = row
+  return { kind, value: kind === 'value' && isIntact(actorId, row.name, row) ? value : undefined, version }
 }
 
 /** A value to store, with the declared version of its name. */

@@ -16,12 +16,11 @@ export interface Backlog extends SubscriptionOf {
   readonly dueAt: number | null
 }
 
-/** Backlogs of all subscriptions of an actor, of a peer, or of one subscription of the peer. */
+/** Backlogs of all subscriptions of an actor, or of these ones. */
 export async function findBacklogs(
   q: Queries,
   actorId: string,
-  peerId: string | null = null,
-  subscriptionId: string | null = null,
+  only: readonly SubscriptionOf[] | null = null,
 ): Promise<Backlog[]> {
   return q.all(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", t.open_until AS "pausedUntil",
@@ -34,9 +33,44 @@ export async function findBacklogs(
      LEFT JOIN delivery d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id
        AND d.subscription_id = s.subscription_id AND d.acknowledged_at IS NULL
        AND d.outcome IN ('waiting', 'failed', 'unsent')
-     WHERE s.actor_id = $1${peerId === null ? '' : ' AND s.peer_id = $2'}${subscriptionId === null ? '' : ' AND s.subscription_id = $3'} GROUP BY s.peer_id, s.subscription_id, t.open_until, s.due_at`,
+     WHERE s.actor_id = $1${only === null ? '' : ` AND ${isOneOf}`} GROUP BY s.peer_id, s.subscription_id, t.open_until, s.due_at`,
     actorId,
-    ...[peerId, subscriptionId].filter((id) => id !== null),
+    ...(only === null ? [] : [keysOf(only)]),
+  )
+}
+
+/** Condition: the subscription `s` is among those of parameter 2. */
+export const isOneOf =
+  '(s.peer_id, s.subscription_id) IN (SELECT peer, subscription FROM rows($2, peer TEXT, subscription TEXT) AS wanted)'
+
+export function keysOf(subscriptions: readonly SubscriptionOf[]): string {
+  return JSON.stringify(subscriptions.map(({ peerId, subscriptionId }) => [peerId, subscriptionId]))
+}
+
+/** At most `most` subscriptions whose updates do not arrive, of all peers or of one. */
+export function findUndelivered(
+  q: Queries,
+  actorId: string,
+  peerId: string | null,
+  { now, most }: { readonly now: number; readonly most: number },
+): Promise<SubscriptionOf[]> {
+  const ofPeer = (alias: string): string => (peerId === null ? '' : ` AND ${alias}.peer_id = $4`)
+  return q.all(
+    `SELECT each.peer_id AS "peerId", each.subscription_id AS "subscriptionId" FROM (
+       SELECT s.peer_id, s.subscription_id FROM publisher_subscription s
+       WHERE s.actor_id = $1 AND (s.state = 'stopped' OR s.failing_since IS NOT NULL)${ofPeer('s')}
+       UNION
+       SELECT s.peer_id, s.subscription_id FROM trust t
+       JOIN publisher_subscription s ON s.actor_id = t.actor_id AND s.peer_id = t.peer_id
+       WHERE t.actor_id = $1 AND t.open_until > $2 AND s.granularity IN ('high', 'low')${ofPeer('t')}
+       UNION
+       SELECT d.peer_id, d.subscription_id FROM delivery d
+       WHERE d.actor_id = $1 AND d.outcome = 'failed' AND d.acknowledged_at IS NULL${ofPeer('d')}
+       LIMIT $3) AS each`,
+    actorId,
+    now,
+    most,
+    ...(peerId === null ? [] : [peerId]),
   )
 }
 

@@ -45,7 +45,7 @@ export function createPublisher(
     },
     announceWaiting: (tx, actorId) => store.afterCommit(tx, () => waitingChanges.wake(actorId)),
     // A response that waits for the callbacks waits for the diffs too.
-    mostDirectSubscriptions: config.synchronousCallbacks ? Number.MAX_SAFE_INTEGER : mostDirectSubscriptions,
+    mostDirectSubscriptions: config.synchronousCallbacks ? Number.POSITIVE_INFINITY : mostDirectSubscriptions,
   })
   const waitingChanges = new WaitingChanges({ store, timers, log, now, publisher })
   store.connect(waitingChanges)

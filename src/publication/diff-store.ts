@@ -274,26 +274,29 @@ const isFirstApplied = `(diff.sequence = 1 AND EXISTS (SELECT 1 FROM delivery f 
            AND f.sequence = 1 AND s.sequence > 1 AND (f.outcome IN ('delivered', 'superseded')
              OR (f.outcome = 'waiting' AND s.committed >= 1) OR (f.sent_at IS NOT NULL AND f.answered_at IS NULL))))`
 
-/** The diffs of one answer to a poll, ascending: the first one, and as many further ones as fit into `maxCharacters`. */
+/** The diffs of one answer to a poll, ascending: the first one, and as many further ones as fit into `maxBytes`. */
 export async function findDiffs(
   q: Queries,
   actorId: string,
   peerId: string,
   subscriptionId: string,
-  maxCharacters: number,
+  maxBytes: number,
 ): Promise<StoredDiff[]> {
+  // The rows are chosen by their sizes, because a database that sums up sizes keeps every column that it reads.
   const rows = await q.all<Row<StoredDiff>>(
-    `SELECT ${columns} FROM (
-       SELECT sequence, kind, data, replaces, created_at,
-         SUM(LENGTH(data)) OVER (ORDER BY sequence) - LENGTH(data) AS before
+    `SELECT diff.sequence, diff.kind, diff.data, diff.replaces, diff.created_at AS "createdAt" FROM (
+       SELECT sequence, SUM(octet_length(data)) OVER (ORDER BY sequence) - octet_length(data) AS bytes_before
        FROM diff
        WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND kind <> 'resync' AND cleared_at IS NULL
          AND NOT ${isFirstApplied}
-     ) AS waiting WHERE before < $4 ORDER BY sequence`,
+     ) AS waiting CROSS JOIN diff
+     WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND diff.sequence = waiting.sequence
+       AND waiting.bytes_before < $4
+     ORDER BY diff.sequence`,
     actorId,
     peerId,
     subscriptionId,
-    maxCharacters,
+    maxBytes,
   )
   return rows.map(toDiff)
 }

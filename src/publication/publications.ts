@@ -14,7 +14,7 @@ import type { Access } from '../property/access.ts'
 import { randomId } from '../secret/random.ts'
 import type { AfterCommit, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
-import { type Backlog, countFailing, findBacklogs, type SubscriptionOf } from './backlog-store.ts'
+import { type Backlog, countFailing, findBacklogs, findUndelivered, type SubscriptionOf } from './backlog-store.ts'
 import {
   acknowledgeDiffs,
   clearDiff,
@@ -27,9 +27,12 @@ import {
 } from './diff-store.ts'
 import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
 import {
+  countSubscriptions,
   deletePublisherSubscription,
   findPublisherSubscription,
   findPublisherSubscriptions,
+  findSubscriptionPage,
+  findSubscriptionsOf,
   insertPublisherSubscription,
 } from './publisher-store.ts'
 import type { Publisher } from './publisher.ts'
@@ -67,10 +70,19 @@ export interface SubscriptionRequest extends Scope {
   readonly granularity: string
 }
 
+export interface SubscriptionWithBacklog {
+  readonly subscription: PublisherSubscription
+  /** Undefined: nothing waits. */
+  readonly backlog: Backlog | undefined
+}
+
 /** Response to a poll. */
 export interface Polled {
   readonly subscription: PublisherSubscription
+  /** The diffs as they are stored. */
   readonly diffs: readonly StoredDiff[]
+  /** The diff as the caller sees it. */
+  readonly shown: (diff: StoredDiff) => StoredDiff
 }
 
 export interface Timeline {
@@ -85,7 +97,7 @@ type Address = { readonly actorId: string; readonly peerId: string; readonly sub
 /** Time during which a peer can read a cleared diff again, in case the response was lost. */
 const repeatMs = 60_000
 /** Maximum size of a poll. The peer gets the remaining diffs after it acknowledged these. */
-const maxPollCharacters = 8_388_608
+const maxPollBytes = 4_194_304
 const maxTimelineEntries = 1000
 const longestName = 1024
 
@@ -111,14 +123,35 @@ export class Publications {
     return this.#deps.store.read((q) => countFailing(q, actorId, most))
   }
 
-  /** The subscriptions of all peers, or of one, with their backlogs, in one snapshot. */
-  listWithBacklogs(
+  /** The number of subscriptions that peers hold at the actor. */
+  count(actorId: string): Promise<number> {
+    return this.#deps.store.read((q) => countSubscriptions(q, actorId))
+  }
+
+  /** Subscriptions of all peers, oldest first, from the offset on, with their backlogs. */
+  listPage(
     actorId: string,
-    peerId: string | null = null,
-  ): Promise<{ readonly subscription: PublisherSubscription; readonly backlog: Backlog | undefined }[]> {
+    page: { readonly offset: number; readonly limit: number },
+  ): Promise<readonly SubscriptionWithBacklog[]> {
+    return this.#withBacklogs(actorId, (q) => findSubscriptionPage(q, actorId, page))
+  }
+
+  /** At most `most` subscriptions whose updates do not arrive, of all peers or of one, with their backlogs. */
+  undelivered(actorId: string, peerId: string | null, most: number): Promise<readonly SubscriptionWithBacklog[]> {
+    return this.#withBacklogs(actorId, async (q) => {
+      const found = await findUndelivered(q, actorId, peerId, { now: this.#deps.now(), most })
+      return findSubscriptionsOf(q, actorId, found)
+    })
+  }
+
+  /** Reads subscriptions and their backlogs in one snapshot. */
+  #withBacklogs(
+    actorId: string,
+    find: (q: Queries) => Promise<readonly PublisherSubscription[]>,
+  ): Promise<readonly SubscriptionWithBacklog[]> {
     const read = async (q: Queries) => {
-      const subscriptions = await findPublisherSubscriptions(q, actorId, peerId)
-      const backlogs = await findBacklogs(q, actorId, peerId)
+      const subscriptions = await find(q)
+      const backlogs = await findBacklogs(q, actorId, subscriptions)
       const keyOf = ({ peerId, subscriptionId }: SubscriptionOf): string => JSON.stringify([peerId, subscriptionId])
       const behind = new Map(backlogs.map((backlog) => [keyOf(backlog), backlog]))
       return subscriptions.map((subscription) => ({ subscription, backlog: behind.get(keyOf(subscription)) }))
@@ -203,9 +236,9 @@ export class Publications {
     const read = async (q: Queries): Promise<Polled | null> => {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
-      const diffs = await findDiffs(q, actorId, peerId, subscriptionId, maxPollCharacters)
+      const diffs = await findDiffs(q, actorId, peerId, subscriptionId, maxPollBytes)
       const mayRead = diffs.length === 0 ? () => false : await this.#reader(q, actorId, caller)
-      return { subscription, diffs: diffs.map((diff) => shown(diff, subscription, mayRead)) }
+      return { subscription, diffs, shown: (diff) => shown(diff, subscription, mayRead) }
     }
     const { store } = this.#deps
     return this.#upToDate(
@@ -322,7 +355,7 @@ export class Publications {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const entries = await findTimeline(q, actorId, peerId, subscriptionId, maxTimelineEntries)
-      const [backlog] = await findBacklogs(q, actorId, peerId, subscriptionId)
+      const [backlog] = await findBacklogs(q, actorId, [{ peerId, subscriptionId }])
       return { subscription, entries, backlog }
     }
     const { store } = this.#deps

@@ -1,6 +1,7 @@
 /** The SQL of publisher-side subscriptions. Every insert and delete updates the counts of the actor in its transaction. */
 import type { Param, Queries, Transaction } from '../store/store.ts'
 import type { Scope } from '../subscription/scope.ts'
+import { isOneOf, keysOf, type SubscriptionOf } from './backlog-store.ts'
 import type { PublisherSubscription } from './publisher-subscription.ts'
 
 const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
@@ -67,6 +68,41 @@ export async function findPublisherSubscriptions(
      ORDER BY created_at, peer_id, subscription_id`,
     ...params,
   )
+}
+
+/** The subscriptions that exist among these, oldest first. */
+export function findSubscriptionsOf(
+  q: Queries,
+  actorId: string,
+  only: readonly SubscriptionOf[],
+): Promise<PublisherSubscription[]> {
+  return q.all<PublisherSubscription>(
+    `SELECT ${columns} FROM publisher_subscription s WHERE s.actor_id = $1 AND ${isOneOf}
+     ORDER BY created_at, peer_id, subscription_id`,
+    actorId,
+    keysOf(only),
+  )
+}
+
+/** The subscriptions of all peers, oldest first, from the offset on. */
+export function findSubscriptionPage(
+  q: Queries,
+  actorId: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<PublisherSubscription[]> {
+  return q.all<PublisherSubscription>(
+    `SELECT ${columns} FROM publisher_subscription WHERE actor_id = $1
+     ORDER BY created_at, peer_id, subscription_id LIMIT $2 OFFSET $3`,
+    actorId,
+    limit,
+    offset,
+  )
+}
+
+/** The number of subscriptions that peers hold at the actor. */
+export async function countSubscriptions(q: Queries, actorId: string): Promise<number> {
+  const row = await q.get<{ count: number }>('SELECT subscription_count AS count FROM actor WHERE id = $1', actorId)
+  return row?.count ?? 0
 }
 
 /** Deletes a subscription with its diffs and deliveries. False: it did not exist. */

@@ -45,6 +45,10 @@ export interface PublisherDeps {
 
 /** A waiting change counts as so many subscriptions at least: reading it has a cost of its own. */
 const leastCost = 25
+/** The diffs of one statement have this many characters together, or are one. SQLite writes them without a pause. */
+const mostCharacters = 4_194_304
+/** A longer change counts as several subscriptions. */
+const charactersOfOne = 16_384
 
 export class Publisher {
   readonly #deps: PublisherDeps
@@ -55,7 +59,10 @@ export class Publisher {
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
     if (actor.subscriptionCount === 0) return
-    if (actor.subscriptionCount > this.#deps.mostDirectSubscriptions) return this.#postpone(tx, actor, changes)
+    const { mostDirectSubscriptions } = this.#deps
+    const isLong = actor.subscriptionCount * charactersOf(changes) > mostCharacters
+    if (actor.subscriptionCount > mostDirectSubscriptions || (isLong && Number.isFinite(mostDirectSubscriptions)))
+      return this.#postpone(tx, actor, changes)
     if (actor.waitingChanges > 0 && !(await this.#wroteWaiting(tx, actor.id))) return this.#postpone(tx, actor, changes)
     const subscribers = await findSubscribers(tx, actor.id, 'properties', { subtargets: changedNames(changes) })
     if (subscribers.length === 0) return
@@ -97,18 +104,20 @@ export class Publisher {
       const waiting = await findWaitingChange(tx, actorId)
       if (waiting === null) return false
       const { changes, position } = waiting
+      const cost = Math.max(1, charactersOf(changes) / charactersOfOne)
+      const fitting = Math.max(1, Math.floor(Math.min(left, mostCharacters / charactersOfOne) / cost))
       const subscribers = await findSubscribers(tx, actorId, 'properties', {
         subtargets: changedNames(changes),
-        page: { after: waiting, most: left },
+        page: { after: waiting, most: fitting },
       })
       if (subscribers.length > 0) {
         const mayRead = await this.#readers(tx, actorId, subscribers)
         await this.#write(tx, actorId, entriesOf(changes, subscribers, mayRead, waiting))
       }
       const last = subscribers.at(-1)
-      if (last === undefined || subscribers.length < left) await deleteWaitingChange(tx, actorId, position)
+      if (last === undefined || subscribers.length < fitting) await deleteWaitingChange(tx, actorId, position)
       else await moveWaitingChange(tx, actorId, { ...last, position })
-      left -= Math.max(subscribers.length, leastCost)
+      left -= Math.max(subscribers.length * cost, leastCost)
     }
     return true
   }
@@ -278,6 +287,10 @@ export class Publisher {
 interface Written {
   readonly entries: readonly DiffEntry[]
   readonly made: Made
+}
+
+function charactersOf(changes: readonly Change[]): number {
+  return changes.reduce((sum, { blob }) => sum + blob.length, 0)
 }
 
 function entriesOf(

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { known } from '../../src/json/json.ts'
+import { findBeforeWrite } from '../../src/property/property-store.ts'
+import { authorizeClient, rpc } from '../support/mcp-client.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
@@ -93,6 +96,49 @@ forEachService((start) => {
       )
     })
 
+    it('has every resource of an AI client once, while properties are removed and added (HTTP-23)', async () => {
+      const service = await start({
+        declare: (app) => {
+          app.property('mood', { schema: {}, default: 'calm' })
+          for (let n = 0; n < 110; n += 1)
+            app.method(`declared${n}`, { mcp: { resource: { uri: `test://${n}` } } }, () => n)
+        },
+      })
+      const actor = await service.createActor()
+      await setAll(actor, numbered('n', 260), 1)
+      const client = await authorizeClient(service, actor, { relationship: 'admin' })
+      const pages: string[][] = []
+      for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+        const answer = await client.send(rpc(1, 'resources/list', cursor === '' ? {} : { cursor }))
+        const { result } = (await answer.json()) as {
+          result: { resources: { name: string }[]; nextCursor?: string }
+        }
+        const { resources, nextCursor } = result
+        pages.push(resources.map(({ name }) => name))
+        cursor = nextCursor
+        // The last name of the second page, and a name before it.
+        if (pages.length === 2) {
+          assert.ok((await actor.request('DELETE', '/properties/n0087')).ok)
+          await setAll(actor, ['a first name', 'z last name'], 1)
+        }
+      }
+      assert.deepEqual(
+        pages.map((page) => page.length),
+        [100, 100, 100, 73],
+      )
+      assert.equal(pages[1]?.at(-1), 'n0087')
+      assert.deepEqual(
+        pages.flat().toSorted(),
+        [
+          ...Array.from({ length: 110 }, (_, n) => `Declared${n}`),
+          'properties',
+          'mood',
+          ...numbered('n', 260),
+          'z last name',
+        ].toSorted(),
+      )
+    })
+
     it('has every subscription once, oldest first (HTTP-23)', async () => {
       let now = Date.now()
       const service = await start({ maxPeerSubscriptions: 1200, now: () => now })
@@ -117,6 +163,59 @@ forEachService((start) => {
       )
       assert.deepEqual(await idsAt(peer, `/subscriptions/${peer.peerId}`), listed)
       assert.equal((await idsAt(actor, '/subscriptions?subtarget=odd')).length, 550)
+    })
+  })
+
+  describe('the diffs that wait for a peer', () => {
+    it('are sent in polls of 4 MiB, each once (HTTP-30)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const path = `/subscriptions/${peer.peerId}/${await peer.subscribe({})}`
+      for (const n of [1, 2, 3, 4, 5, 6]) await setAll(actor, [`long${n}`], 'x'.repeat(900_000))
+      const poll = async (): Promise<[sequence: number, name: string, length: number][]> => {
+        const { data, sequence } = (await read(peer, path)) as {
+          data: { sequence: number; data: Record<string, string> }[]
+          sequence: number
+        }
+        assert.equal(sequence, 6)
+        return data.flatMap((diff) =>
+          Object.entries(diff.data).map(
+            ([name, value]) => [diff.sequence, name, value.length] as [number, string, number],
+          ),
+        )
+      }
+      const rows = [1, 2, 3, 4, 5, 6].map((n) => [n, `long${n}`, 900_000])
+      assert.deepEqual(await poll(), rows.slice(0, 5))
+      assert.equal((await peer.request('PUT', path, { sequence: 5 })).status, 204)
+      assert.deepEqual(await poll(), rows.slice(5))
+      // Nothing of what the peer may no longer read.
+      const properties = { patterns: ['*'], excluded_patterns: ['long6'], operations: ['read'], merge: false }
+      assert.ok((await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, { properties })).ok)
+      assert.deepEqual(await poll(), [])
+    })
+
+    it('of a long value are written for few subscriptions at a time, and reach each (HTTP-30)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const ids = [await peer.subscribe({})]
+      while (ids.length < 5) ids.push(await peer.subscribe({ subtarget: 'long' }))
+      service.reset()
+      await setAll(actor, ['long'], 'x'.repeat(1_900_000))
+      await service.settled()
+      const inserts = [...service.statements, ...service.backgroundStatements].filter((sql) =>
+        sql.includes('INSERT INTO diff'),
+      )
+      assert.equal(inserts.length, 3)
+      for (const id of ids) {
+        const path = `/subscriptions/${peer.peerId}/${id}`
+        const { data } = (await read(peer, path)) as { data: { sequence: number; data: unknown }[] }
+        assert.deepEqual(
+          data.map(({ sequence, data: change }) => [sequence, JSON.stringify(change).length > 1_900_000]),
+          [[1, true]],
+        )
+      }
     })
   })
 
@@ -180,6 +279,23 @@ forEachService((start) => {
       assert.equal(Object.keys(await read(actor, '/properties')).length, 601)
     })
 
+    it('tells a webhook of each property once, in parts (HTTP-25)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await setAll(actor, numbered('n', 600), 1)
+      const webhook = { url: 'https://peer.example.com/hook', events: ['property_changed'] }
+      assert.equal((await actor.request('POST', '/webhooks', webhook)).status, 201)
+      assert.equal((await actor.request('DELETE', '/properties')).status, 204)
+      const { store } = await service.app.running()
+      const entries = await store.read((q) =>
+        q.all<{ data: string }>('SELECT data FROM job_entry WHERE actor_id = $1 ORDER BY number', actor.id),
+      )
+      assert.deepEqual(
+        entries.map(({ data }) => (JSON.parse(data) as { name: string }).name),
+        numbered('n', 600),
+      )
+    })
+
     it('gives the hooks of values and lists what they hold (HTTP-25)', async () => {
       const seen: [string, unknown][] = []
       const service = await start({
@@ -203,6 +319,59 @@ forEachService((start) => {
         ['n0000', { deep: true }],
         ['n0299', { deep: true }],
       ])
+    })
+  })
+
+  describe('a bulk write of values that do not fit into memory together', () => {
+    it('reads the old values only where it may change nothing, or for a subscription to a key (HTTP-31)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await setAll(actor, ['same', 'other', 'longer'], { key: 'a' })
+      await setAll(actor, ['watched'], { key: 'a', rest: 'x'.repeat(900) })
+      const peer = await relateTo(service, actor)
+      await peer.subscribe({ subtarget: 'watched', resource: 'key' })
+      const { store } = await service.app.running()
+      const written = Object.entries({
+        same: '{"key":"a"}',
+        other: '{"key":"b"}',
+        longer: '{"key":"aa"}',
+        watched: '1',
+      })
+      const before = await store.read((q) =>
+        findBeforeWrite(q, actor.id, new Map(written.map(([name, value]) => [name, known(value)]))),
+      )
+      assert.deepEqual(Object.fromEntries([...before].map(([name, { value }]) => [name, value?.slice(0, 11)])), {
+        longer: undefined,
+        other: '{"key":"a"}',
+        same: '{"key":"a"}',
+        watched: '{"key":"a",',
+      })
+    })
+  })
+
+  describe('the deletion of a large actor', () => {
+    it('deletes its rows in parts, and leaves none (HTTP-32)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await setAll(actor, numbered('n', 600), 1)
+      for (const name of ['a', 'b', 'z']) await setAll(actor, [name], 'x'.repeat(1_900_000))
+      const peer = await relateTo(service, actor)
+      await peer.subscribe({})
+      await setAll(actor, ['a'], 'y'.repeat(1_900_000))
+      const other = await service.createActor('other@example.com')
+      await setAll(other, numbered('n', 3), 1)
+      service.reset()
+      assert.equal((await actor.request('DELETE', '')).status, 204)
+      const parts = service.statements.filter((sql) => sql.includes('DELETE FROM property WHERE'))
+      assert.equal(parts.length, 3)
+      const { store } = await service.app.running()
+      for (const table of ['property', 'diff', 'publisher_subscription', 'trust', 'job_entry', 'activity']) {
+        const row = await store.read((q) =>
+          q.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table} WHERE actor_id = $1`, actor.id),
+        )
+        assert.equal(row?.n, 0, table)
+      }
+      assert.equal(Object.keys(await read(other, '/properties')).length, 3)
     })
   })
 })

@@ -8,6 +8,7 @@ import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
+import type { PeerName } from '../relationships/values.ts'
 import { peerAtThatTime, type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { heldBecause } from '../../operation/approvals.ts'
@@ -71,7 +72,7 @@ export async function showActivity(
       day,
       entries: ofDay,
     })),
-    callers: peers.trusts.map(({ peerId }) => peers.nameOf(peerId)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    callers: callersOf(peers),
     filter: chosen,
     is_filtered: given.length > 0,
     newest_href: given.length === 0 ? address : link({}),
@@ -85,6 +86,17 @@ export async function showActivity(
         : restoredDataOf(deps.continued, deps.now(), messages),
   })
   return showPage(deps, exchange, page)
+}
+
+/** The form offers this many peers and apps: those that used their access last. */
+const mostOffered = 500
+
+function callersOf({ trusts, nameOf }: Peers): readonly PeerName[] {
+  const latest =
+    trusts.length <= mostOffered
+      ? trusts
+      : trusts.toSorted((a, b) => b.lastAccessed - a.lastAccessed).slice(0, mostOffered)
+  return latest.map(({ peerId }) => nameOf(peerId)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** Returns the fields of the form. Texts that are no day are dropped, because the form would send them again. */

@@ -1,9 +1,10 @@
 /** The values of the access map: who has access, and what the permission checks decide about them. */
-import { isObject } from '../../json/json.ts'
+import { isObject, type JsonText } from '../../json/json.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import { holdsItems } from '../../property/kinds.ts'
-import type { StoredProperty } from '../../property/property-store.ts'
+import type { Access } from '../../property/access.ts'
+import type { NamedProperty, Properties } from '../../property/properties.ts'
 import type { Chain } from '../../token/chain.ts'
 import { clientIdOf, isProgram, type Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
@@ -13,9 +14,10 @@ import { trustTypeName } from '../shared/trust-rows.ts'
 import { kindInWords, listLengthInWords } from '../shared/value-tree.ts'
 import { visible } from '../shared/visible.ts'
 import { decideMap, type MapCall, type MapProperty, type OtherPlaces } from './access.ts'
-import type { AccessMapValues, MapPerson } from './values.ts'
+import type { AccessMapValues, MapPerson, MapPlace } from './values.ts'
 
 export interface AccessMapDeps extends AudienceDeps {
+  readonly properties: Pick<Properties, 'pages'>
   readonly relationships: { readonly types: TrustTypes }
   readonly declared: Declared
 }
@@ -24,17 +26,20 @@ export interface AccessMapDeps extends AudienceDeps {
 interface MapData {
   readonly peers: Peers
   readonly properties: readonly MapDatum[]
+  /** The number of all properties. */
+  readonly total: number
   /** The tokens of clients, with their last use. */
   readonly chains: readonly Chain[]
 }
 
-/** The facts about a property that the map shows. */
-interface MapDatum extends Pick<MapProperty, 'name' | 'isList' | 'hasParts'> {
-  readonly detail: string
-}
+/** The facts about a property by which the map chooses. */
+export type MapDatum = Pick<MapProperty, 'name' | 'isList' | 'hasParts'>
+
+/** The map chooses from this many properties, because it asks for the rights to each of them. */
+export const mostMapped = 1000
 
 interface MapContext {
-  readonly actorId: string
+  readonly access: Access
   readonly www: string
   readonly messages: Messages
 }
@@ -49,15 +54,40 @@ export async function accessMapOf(
 ): Promise<AccessMapValues | null> {
   const trusts = mostActiveFirst(await withAccess(deps, data.peers.trusts), data.chains)
   const shown = trusts.slice(0, mostPeople)
-  const subjects = (await withRights(deps, context.actorId, shown)).map(({ trust, judge }) => ({
+  const subjects = (await withRights(deps, context.access.actor.id, shown)).map(({ trust, judge }) => ({
     judge,
     calls: callsOf(deps.declared, clientIdOf(trust) !== null),
   }))
-  const properties = data.properties.map((property) => mapProperty(property, context))
-  const { places, access } = decideMap(subjects, properties, otherPlaces(deps.declared, context))
+  const names = new Map<MapPlace, string>()
+  const properties = data.properties.map((datum) => mapProperty(datum, context, names))
+  const more = data.total - properties.length
+  const { places, access } = decideMap(subjects, properties, otherPlaces(deps.declared, context, more))
   if (shown.length === 0 || places.length === 0) return null
+  const details = await detailsOf(deps, context, [...names.values()])
   const people = shown.map((trust) => personOf(deps, trust, data.peers))
-  return { people, other_people: trusts.length - shown.length, places, access }
+  return {
+    people,
+    other_people: trusts.length - shown.length,
+    places: places.map((place) => ({ ...place, detail: details.get(names.get(place) ?? '') ?? place.detail })),
+    access,
+  }
+}
+
+/** Describes the content of the properties in words. */
+async function detailsOf(
+  { properties }: AccessMapDeps,
+  { access, messages }: MapContext,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const details = new Map<string, string>()
+  if (names.length === 0) return details
+  for await (const page of properties.pages(access, names))
+    for (const property of page)
+      details.set(
+        property.name,
+        holdsItems(property.kind) ? listLengthInWords(property, messages) : kindInWords(property.content, messages),
+      )
+  return details
 }
 
 function mostActiveFirst(trusts: readonly Trust[], chains: readonly Chain[]): readonly Trust[] {
@@ -74,21 +104,21 @@ function personOf({ relationships }: AccessMapDeps, trust: Trust, peers: Peers):
   return { peerid, name, detail: host === '' ? level : `${level} · ${host}`, href, is_app: isProgram(trust) }
 }
 
-export function mapDataOf(property: StoredProperty, messages: Messages): MapDatum {
-  const { name, content } = property
-  const isList = holdsItems(property.kind)
-  return {
-    name,
-    isList,
-    hasParts: !isList && isObject(content),
-    detail: isList ? listLengthInWords(property, messages) : kindInWords(content, messages),
-  }
+export function mapDataOf({ name, kind, content }: NamedProperty): MapDatum {
+  const isList = holdsItems(kind)
+  // A long value may be an object, too.
+  return { name, isList, hasParts: !isList && (content === null || isObject(content as JsonText)) }
 }
 
-function mapProperty({ detail, ...datum }: MapDatum, { www }: MapContext): MapProperty {
+function mapProperty(datum: MapDatum, { www }: MapContext, names: Map<MapPlace, string>): MapProperty {
   const { name } = datum
   const href = `${www}/properties/${encodeURIComponent(name)}`
-  return { ...datum, place: () => ({ kind: 'property', name: visible(name), detail, href }) }
+  const place = (): MapPlace => {
+    const made: MapPlace = { kind: 'property', name: visible(name), detail: '', href }
+    names.set(made, name)
+    return made
+  }
+  return { ...datum, place }
 }
 
 /** The operations that a person, or an app, could call. */
@@ -99,14 +129,15 @@ function callsOf(declared: Declared, isClient: boolean): readonly MapCall[] {
   )
 }
 
-function otherPlaces(declared: Declared, { www, messages }: MapContext): OtherPlaces {
+/** @param more The number of properties from which the map does not choose. */
+function otherPlaces(declared: Declared, { www, messages }: MapContext, more: number): OtherPlaces {
   const { accessMap: words } = messages
   const names = new Set(callsOf(declared, true).map(({ name }) => visible(name)))
   return {
     rest: (properties) => ({
       kind: 'rest',
       name: words.rest,
-      detail: words.restDetail(properties),
+      detail: words.restDetail(properties + more),
       href: `${www}/properties`,
     }),
     calls: names.size === 0 ? null : { kind: 'calls', name: words.calls, detail: [...names].join(', '), href: '' },

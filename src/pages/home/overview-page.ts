@@ -6,6 +6,8 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Actors } from '../../actor/actors.ts'
 import type { Approvals } from '../../operation/approvals.ts'
+import type { Access } from '../../property/access.ts'
+import { holdsItems } from '../../property/kinds.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Publications } from '../../publication/publications.ts'
 import type { Chain } from '../../token/chain.ts'
@@ -21,7 +23,7 @@ import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
 import { undelivered } from '../subscriptions/undelivered.ts'
-import { type AccessMapDeps, accessMapOf, mapDataOf } from './map-values.ts'
+import { type AccessMapDeps, accessMapOf, mapDataOf, type MapDatum, mostMapped } from './map-values.ts'
 import type { ActivityDay, DashboardValues } from './values.ts'
 
 export interface OverviewDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps, AccessMapDeps {
@@ -49,11 +51,8 @@ const activityDays = 14
 export async function showOverview(deps: OverviewDeps, exchange: PageExchange): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { messages } = deps.languages.of(exchange.request)
-  const [values, { peers, properties, approvals, sessions, chains, subscriptions, days }] = await Promise.all([
-    pageValues(deps, exchange, ''),
-    read(deps, exchange),
-  ])
-  const lists = properties.filter(({ isList }) => isList).length
+  const [values, { peers, properties, approvals, sessions, chains, subscriberCount, failing, days }] =
+    await Promise.all([pageValues(deps, exchange, ''), read(deps, exchange)])
   const asking = peers.trusts.filter(isRequest)
   const apps = peers.trusts.filter(isProgram)
   const lastUsed = Math.max(
@@ -64,8 +63,8 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
   const page = deps.pages.dashboard({
     ...values,
     passphrase: deps.freshSignIn.isFresh(caller) ? deps.actors.passphraseOf(actor) : '',
-    property_count: properties.length - lists,
-    list_count: lists,
+    property_count: properties.total - properties.lists,
+    list_count: properties.lists,
     relationship_count: peers.trusts.length,
     app_count: apps.length,
     app_last_used: apps.length === 0 ? null : momentOf(lastUsed, deps.now(), messages),
@@ -88,15 +87,12 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
         return { text: messages.home.wantsToConnect(name, host), href }
       }),
     ].slice(0, mostNamed),
-    subscriber_count: subscriptions.length,
-    undelivered: undelivered(subscriptions, { peers, now: deps.now(), www: values.actor_www, messages }).slice(
-      0,
-      mostUndelivered,
-    ),
+    subscriber_count: subscriberCount,
+    undelivered: undelivered(failing, { peers, now: deps.now(), www: values.actor_www, messages }),
     access_map: await accessMapOf(
       deps,
-      { actorId: actor.id, www: values.actor_www, messages },
-      { peers, properties, chains },
+      { access: { actor, caller }, www: values.actor_www, messages },
+      { peers, properties: properties.mapped, total: properties.total, chains },
     ),
     activity: days,
     mcp_url: deps.config.mcp ? `${deps.baseUrl}/mcp` : '',
@@ -106,16 +102,30 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
 
 async function read(deps: OverviewDeps, { actor, caller, request }: PageExchange) {
   const { messages } = deps.languages.of(request)
-  const [peers, properties, approvals, sessions, chains, subscriptions, days] = await Promise.all([
+  const [peers, properties, approvals, sessions, chains, subscriberCount, failing, days] = await Promise.all([
     peersOf(deps, actor.id, messages),
-    deps.properties.mapAll({ actor, caller }, (property) => mapDataOf(property, messages)),
+    readProperties(deps, { actor, caller }),
     deps.approvals.waiting(actor.id),
     deps.sessions.list(actor.id),
     deps.tokens.clientsOf(actor.id),
-    deps.publications.listWithBacklogs(actor.id),
+    deps.publications.count(actor.id),
+    deps.publications.undelivered(actor.id, null, mostUndelivered),
     activityOf(deps, actor.id, messages),
   ])
-  return { peers, properties, approvals, sessions, chains, subscriptions, days }
+  return { peers, properties, approvals, sessions, chains, subscriberCount, failing, days }
+}
+
+/** The number of properties, and those from which the map chooses. */
+async function readProperties({ properties }: OverviewDeps, access: Access) {
+  const mapped: MapDatum[] = []
+  let total = 0
+  let lists = 0
+  for await (const page of properties.namePages(access)) {
+    total += page.length
+    lists += page.filter(({ kind }) => holdsItems(kind)).length
+    mapped.push(...page.slice(0, mostMapped - mapped.length).map(mapDataOf))
+  }
+  return { total, lists, mapped }
 }
 
 async function activityOf(

@@ -39,7 +39,9 @@ export async function ownNames(
   { actor, caller }: PageExchange,
   isApp: boolean,
 ): Promise<{ readonly names: Names; readonly lists: ReadonlySet<string> }> {
-  const properties = await deps.properties.mapAll({ actor, caller }, ({ name, kind }) => ({ name, kind }))
+  const properties: { readonly name: string; readonly isList: boolean }[] = []
+  for await (const page of deps.properties.namePages({ actor, caller }))
+    for (const { name, kind } of page) properties.push({ name, isList: holdsItems(kind) })
   const { files } = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after: '', limit: mostFiles })
   const declared = deps.declared.names(isApp)
   const resources = [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])]
@@ -50,7 +52,7 @@ export async function ownNames(
       ...declared,
       resources,
     },
-    lists: new Set(properties.flatMap(({ kind, name }) => (holdsItems(kind) ? [name] : []))),
+    lists: new Set(properties.flatMap(({ isList, name }) => (isList ? [name] : []))),
   }
 }
 

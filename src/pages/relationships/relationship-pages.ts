@@ -166,7 +166,7 @@ export async function showPeer(
     deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
     deps.subscribing.list(actor.id, peerId),
     deps.auditLog.page(actor.id, { caller: peerId, limit: mostRecent }),
-    deps.publications.listWithBacklogs(actor.id, peerId),
+    deps.publications.undelivered(actor.id, peerId, mostUndelivered),
   ])
   const { trust, override, effective } = view
   const base = deps.relationships.effective(trust.relationship, null)
@@ -185,7 +185,7 @@ export async function showPeer(
       now: deps.now(),
       www: values.actor_www,
       messages,
-    }).slice(0, mostUndelivered),
+    }),
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, messages, isApp),
     access: await accessTableOf(deps, view, account, values.actor_www),

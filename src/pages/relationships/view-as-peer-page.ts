@@ -33,16 +33,17 @@ export async function showViewAsPeer(
   ])
   const caller = callerOf(trust)
   const access = { actor, caller }
-  const [named, pieces, methods, actions, tools] = await Promise.all([
-    deps.properties.names(access),
+  const [namePages, pieces, methods, actions, tools] = await Promise.all([
+    Array.fromAsync(deps.properties.namePages(access)),
     deps.properties.parts(access),
     deps.operations.list(access, 'methods'),
     deps.operations.list(access, 'actions'),
     caller.kind === 'client' ? deps.mcp.offers.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
   ])
   const rules = trust.approved ? effective : {}
+  const named = namePages.flat().map(({ name }) => name)
   const paging = pagingOf(query, named.length, rowsOnAPage)
-  const onPage = partOf(named, paging, rowsOnAPage).map(({ name }) => name)
+  const onPage = partOf(named, paging, rowsOnAPage)
   const values = await pageValues(deps, exchange, `/trust/${encodeURIComponent(peerId)}/view`)
   const page = deps.pages.trustView({
     ...values,

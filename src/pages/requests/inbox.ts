@@ -53,7 +53,7 @@ export async function showRequests(
     pageValues(deps, exchange, '/requests'),
     peersOf(deps, actor.id, messages),
     deps.approvals.waiting(actor.id),
-    deps.publications.listWithBacklogs(actor.id),
+    deps.publications.undelivered(actor.id, null, mostFailures),
     deps.auditLog.decisions(actor.id, cursor, decisionsOnAPage),
   ])
   const now = deps.now()
@@ -66,7 +66,7 @@ export async function showRequests(
       asked: momentOf(trust.createdAt, now, messages),
     })),
     approvals: waiting.map((approval) => approvalRow(deps, exchange, peers, approval)),
-    failures: undelivered(subscriptions, { peers, now, www: values.actor_www, messages }).slice(0, mostFailures),
+    failures: undelivered(subscriptions, { peers, now, www: values.actor_www, messages }),
     decisions: entries.map((entry) => decisionRow(entry, { peers, now, messages })),
     older_href: next === null ? null : `${values.actor_www}/requests?cursor=${encodeURIComponent(next)}`,
     is_first: cursor === null,

@@ -31,13 +31,14 @@ export async function peersOf(
 ): Promise<Peers> {
   const [trusts, profiles] = await Promise.all([all.list(actorId), facts.profiles(actorId)])
   const www = `${basePath}/${actorId}/www`
-  const names = new Map(
-    trusts.map((trust) => [trust.peerId, peerName(trust, profiles.get(trust.peerId), www, messages)]),
-  )
+  const byPeer = new Map(trusts.map((trust) => [trust.peerId, trust]))
   return {
     trusts,
-    nameOf: (peerId) =>
-      names.get(peerId) ?? {
+    // A page shows few of the names.
+    nameOf: (peerId) => {
+      const trust = byPeer.get(peerId)
+      if (trust !== undefined) return peerName(trust, profiles.get(peerId), www, messages)
+      return {
         peerid: peerId,
         name: visible(peerId),
         own_name: '',
@@ -45,7 +46,8 @@ export async function peersOf(
         host: '',
         href: '',
         is_app: false,
-      },
+      }
+    },
     profileOf: (peerId) => profiles.get(peerId),
   }
 }

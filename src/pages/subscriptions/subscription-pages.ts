@@ -42,16 +42,17 @@ export async function showSubscriptions(
   exchange: PageExchange<string, PartQuery>,
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
+  const paging = pagingOf(query, await deps.publications.count(actor.id), rowsOnAPage)
+  const onPage = { offset: (paging.page - 1) * rowsOnAPage, limit: rowsOnAPage }
   const [values, peers, publisherSide, subscriberSide] = await Promise.all([
     pageValues(deps, exchange, '/subscriptions'),
     peersOf(deps, actor.id, deps.languages.of(exchange.request).messages),
-    deps.publications.listWithBacklogs(actor.id),
+    deps.publications.listPage(actor.id, onPage),
     deps.subscribing.list(actor.id),
   ])
-  const paging = pagingOf(query, publisherSide.length, rowsOnAPage)
   const page = deps.pages.subscriptions({
     ...values,
-    listeners: partOf(publisherSide, paging, rowsOnAPage).map(({ subscription, backlog }) =>
+    listeners: publisherSide.map(({ subscription, backlog }) =>
       publisherRow(deps, exchange, peers, subscription, backlog),
     ),
     paging,

@@ -1,14 +1,8 @@
 /** A subscription in words: what it is about, and whether its updates arrive. */
-import type { Backlog } from '../../publication/backlog-store.ts'
-import type { PublisherSubscription } from '../../publication/publisher-subscription.ts'
+import type { SubscriptionWithBacklog } from '../../publication/publications.ts'
 import { deliversCallbacks, type Scope } from '../../subscription/scope.ts'
 import type { Messages } from '../languages/language.ts'
 import { visible } from '../shared/visible.ts'
-
-export interface SubscriptionWithBacklog {
-  readonly subscription: PublisherSubscription
-  readonly backlog: Backlog | undefined
-}
 
 export function publisherState(
   { subscription, backlog }: SubscriptionWithBacklog,

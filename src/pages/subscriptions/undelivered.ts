@@ -1,8 +1,9 @@
 /** Names the subscriptions whose updates do not arrive. */
+import type { SubscriptionWithBacklog } from '../../publication/publications.ts'
 import type { Messages } from '../languages/language.ts'
 import type { Peers } from '../shared/peer-names.ts'
 import type { LinkedText } from '../shared/values.ts'
-import { aboutOf, publisherState, type SubscriptionWithBacklog } from './subscription-words.ts'
+import { aboutOf, publisherState } from './subscription-words.ts'
 
 interface DeliveryContext {
   readonly peers: Pick<Peers, 'nameOf'>

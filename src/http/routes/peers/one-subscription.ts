@@ -1,13 +1,14 @@
 /** `/<actor>/subscriptions/<peer>/<subscription>`: one subscription, and the diffs that wait for its peer. */
+import { setImmediate } from 'node:timers/promises'
 import { callerName } from '../../../caller.ts'
 import { quoted, ServiceError } from '../../../errors.ts'
 import { hintField, integerField, optional } from '../../../json/fields.ts'
-import { array, type JsonText, known, object, stringText } from '../../../json/json.ts'
+import { type JsonText, known, object, stringText } from '../../../json/json.ts'
 import type { Polled, Publications, Timeline } from '../../../publication/publications.ts'
 import type { Subscribing } from '../../../replica/subscribing.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
 import type { SubscriptionRecord } from '../../../subscription/record-store.ts'
-import { type HttpResponse, json, jsonText, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, jsonStream, jsonText, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonOrForm } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -120,30 +121,35 @@ async function poll(
     return json(200, timelineView(timeline))
   }
   const polled = await deps.publications.poll(address, caller)
-  if (polled !== null) return jsonText(200, pollView(polled))
+  if (polled !== null) return pollResponse(polled)
   const record = await deps.publications.record(address)
   if (record === null) throw noSubscription(address)
-  return jsonText(200, pollView({ subscription: record, diffs: [] }))
+  return pollResponse({ subscription: record, diffs: [], shown: (diff) => diff })
 }
 
-function pollView({ subscription, diffs }: Pick<Polled, 'diffs'> & { subscription: Named }): JsonText {
-  return object([
-    ...namesOf(subscription),
-    ['sequence', known(String(subscription.sequence))],
-    [
-      'data',
-      array(
-        diffs.map(({ sequence, createdAt, data, replaces }) =>
-          object([
-            ['sequence', known(String(sequence))],
-            ['timestamp', stringText(timestamp(createdAt))],
-            ['data', data],
-            ...(replaces ? [['replaces', known('true')] as const] : []),
-          ]),
-        ),
-      ),
-    ],
-  ])
+/** Diffs up to this length together are sent at once, in characters. */
+const shortCharacters = 262_144
+
+async function pollResponse(polled: Shown): Promise<HttpResponse> {
+  const characters = polled.diffs.reduce((sum, { data }) => sum + data.length, 0)
+  const pieces = pollPieces(polled)
+  if (characters > shortCharacters) return jsonStream(200, pieces)
+  return jsonText(200, known((await Array.fromAsync(pieces)).join('')))
+}
+
+type Shown = Pick<Polled, 'diffs' | 'shown'> & { readonly subscription: Named }
+
+/** Shows one diff after the other, because the parts that a peer may see take time to find. */
+async function* pollPieces({ subscription, diffs, shown }: Shown): AsyncGenerator<string> {
+  yield `${object([...namesOf(subscription), ['sequence', known(String(subscription.sequence))]]).slice(0, -1)},"data":[`
+  for (const [at, diff] of diffs.entries()) {
+    if (at > 0) await setImmediate()
+    const { sequence, createdAt, data, replaces } = shown(diff)
+    yield `${at === 0 ? '' : ','}{"sequence":${sequence},"timestamp":${stringText(timestamp(createdAt))},"data":`
+    yield data
+    yield replaces ? ',"replaces":true}' : '}'
+  }
+  yield ']}'
 }
 
 type Named = Omit<SubscriptionRecord, 'granularity' | 'callback' | 'createdAt'>
