@@ -90,7 +90,13 @@ if (tree === null) console.log('Whether the run changes files is not checked: th
 if (isWhole) console.log('npm run citus is another lane: it needs a Citus cluster, and counts nothing.')
 
 // Programs that tests start load these files by their paths.
-const programs = ['src/*.ts', 'src/cli/main.ts', 'test/support/*-app.ts', 'test/support/limited-process.ts']
+const programs = [
+  'src/*.ts',
+  'src/cli/main.ts',
+  'test/support/*-app.ts',
+  'test/support/limited-process.ts',
+  'test/support/heavy-service.ts',
+]
 const programFiles = globSync(programs, { cwd: root }).map((name) => join(root, name))
 const joined = await joinFiles(root, [...chosen, ...programFiles, ...loadedModules], {
   core: join(folder, 'support/service.ts'),

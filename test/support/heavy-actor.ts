@@ -1,22 +1,27 @@
 /** Fills one actor with rows of every kind, written directly, for requests that must not depend on its data. */
 import type { Store, Transaction } from '../../src/store/store.ts'
 import { known } from '../../src/json/json.ts'
+import { mostInvitations } from '../../src/trust/invitations/invitations.ts'
 import { putValues } from '../../src/property/property-store.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import { seal } from '../../src/secret/sealed.ts'
 import { bindingOf, trustSecret, trustToken } from '../../src/secret/sealed-columns.ts'
 import type { KeyRing } from '../../src/secret/key-ring.ts'
+import { authorizeClient } from './mcp-client.ts'
 import { relateTo } from './recording-peer.ts'
 import { samplePeer } from './routes.ts'
+import { OwnersBrowser } from './sessions.ts'
 import type { TestActor, TestService } from './service.ts'
 
 export interface HeavyActor {
   readonly id: string
   /** The id of a webhook. */
   readonly webhook: string
-  /** The header `Authorization` of each caller. */
-  readonly callers: Readonly<Record<'owner' | 'peer' | 'app', string>>
+  /** The headers of each caller: the owner with the passphrase, in a browser, a peer, an app with a key, an AI client. */
+  readonly callers: Readonly<Record<CallerName, Readonly<Record<string, string>>>>
 }
+
+export type CallerName = 'owner' | 'browser' | 'peer' | 'app' | 'client'
 
 export interface HeavyOptions {
   /** The size of all values and items, in MB. */
@@ -67,7 +72,13 @@ export async function fillHeavyActor(service: TestService, options: HeavyOptions
   return {
     id: actor.id,
     webhook,
-    callers: { owner: actor.authorization, peer: `Bearer ${peer.secret}`, app: `Bearer ${key}` },
+    callers: {
+      owner: { authorization: actor.authorization },
+      browser: (await OwnersBrowser.open(service, actor)).headers,
+      peer: { authorization: `Bearer ${peer.secret}` },
+      app: { authorization: `Bearer ${key}` },
+      client: { authorization: `Bearer ${(await authorizeClient(service, actor)).token}` },
+    },
   }
 }
 
@@ -181,7 +192,7 @@ async function addDiffs({ store, actorId }: Filling): Promise<void> {
 
 async function addRecords({ store, actorId }: Filling): Promise<void> {
   const now = store.now()
-  await inBatches(store, 10_000, async (tx, from, to) => {
+  await inBatches(store, 5000, async (tx, from, to) => {
     const numbered = JSON.stringify(numbers(from, to).map((n) => [n, String(n)]))
     await tx.run(
       `INSERT INTO activity (actor_id, at, id, caller_kind, caller, through, method, path, decision, reason, status,
@@ -211,6 +222,9 @@ async function addRecords({ store, actorId }: Filling): Promise<void> {
       numbered,
       '0'.repeat(64),
     )
+  })
+  await inBatches(store, mostInvitations, async (tx, from, to) => {
+    const numbered = JSON.stringify(numbers(from, to).map((n) => [n, String(n)]))
     await tx.run(
       `INSERT INTO invitation (actor_id, invitation_id, code_hash, relationship, nickname, created_at, ends_at)
        SELECT $1, made.id, 'hash ' || made.id, 'friend', 'A name', 1, CAST($3 AS BIGINT)
@@ -224,7 +238,7 @@ async function addRecords({ store, actorId }: Filling): Promise<void> {
 
 async function addWebhooks(actor: TestActor): Promise<string> {
   let id = ''
-  for (const n of numbers(0, 20)) {
+  for (const n of numbers(0, 3)) {
     const wanted = { url: `https://peer.example.com/hook/${n}`, events: ['property_changed'] }
     const answer = await actor.request('POST', '/webhooks', wanted)
     if (answer.status !== 201) throw new Error(`Cannot add a webhook: ${answer.status} ${await answer.text()}`)

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
-import type { HeavyActor } from './heavy-actor.ts'
+import type { CallerName, HeavyActor } from './heavy-actor.ts'
 import type { Order, Strain } from './heavy-service.ts'
 import { sourceArguments } from './joined-files.ts'
 import { isBelowActor, routes, samplePeer, sampleOf } from './routes.ts'
@@ -15,9 +15,8 @@ export interface HeavyRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: unknown
+  readonly callers: readonly CallerName[]
 }
-
-export type CallerName = keyof HeavyActor['callers']
 
 export interface Measured {
   readonly name: string
@@ -31,14 +30,16 @@ export interface Measured {
 
 export interface Limits {
   readonly megabytes: number
-  /** Processor time of one pause. Null: not judged, because other work on the machine makes it longer. */
-  readonly cpuMs: number | null
+  /** Processor time of one pause. */
+  readonly cpuMs: number
+  /** Statements of one pause. */
+  readonly statements: number
 }
 
 /** Whether the request took more memory or time than it may, or the service failed. */
-export function isOffender({ status, strain }: Measured, { megabytes, cpuMs }: Limits): boolean {
+export function isOffender({ status, strain }: Measured, { megabytes, cpuMs, statements }: Limits): boolean {
   if (strain === null || status === 0 || status >= 500) return true
-  return strain.megabytes > megabytes || (cpuMs !== null && strain.cpuMs > cpuMs)
+  return strain.megabytes > megabytes || strain.cpuMs > cpuMs || strain.statements > statements
 }
 
 /** One request for each GET route below an actor, and further forms of those that read much. */
@@ -48,6 +49,7 @@ export function heavyReads(actor: HeavyActor): readonly HeavyRequest[] {
     method: 'GET',
     path: path.replace(':actor', actor.id),
     headers,
+    callers: [isPage(path) ? 'browser' : 'owner', 'peer', 'app'],
   })
   const sampled = routes
     .filter((route) => route.method === 'GET' && isBelowActor(route))
@@ -65,7 +67,59 @@ export function heavyReads(actor: HeavyActor): readonly HeavyRequest[] {
     of('historyPage of a name', '/:actor/www/history?name=color'),
     of('listHistory of a name', '/:actor/history?name=color'),
     of('propertiesPage searched', '/:actor/www/properties?q=name'),
+    of('propertyPage of a long value', '/:actor/www/properties/color'),
+    of('peerPage of a question', `/:actor/www/trust/${samplePeer}?ask=properties.read&target=color`),
     of('trustPage searched', '/:actor/www/trust?q=peer'),
+    ...mcpReads(),
+  ]
+}
+
+/** Requests of the owner that change much, in an order in which each meets the data of the others. */
+export function heavyWrites(actor: HeavyActor): readonly HeavyRequest[] {
+  const of = (method: string, name: string, path: string, body?: unknown): HeavyRequest => ({
+    name,
+    method,
+    path: `/${actor.id}${path}`,
+    headers: {},
+    callers: ['owner'],
+    ...(body === undefined ? {} : { body }),
+  })
+  const many = Object.fromEntries(Array.from({ length: 15_000 }, (_, n) => [`a name of a short value ${n}`, { n }]))
+  return [
+    of('PUT', 'putProperty long', '/properties/color', 'v'.repeat(1_900_000)),
+    of('PUT', 'putProperties of many names', '/properties', many),
+    of('POST', 'postProperties of many names', '/properties', many),
+    of('POST', 'changeListItem first', '/properties/notes/items', { action: 'delete', item_index: 0 }),
+    of('POST', 'postProperty of a list', '/properties/notes', 'x'.repeat(1_900_000)),
+    of('DELETE', 'deleteHistory', '/history'),
+    of('DELETE', 'deleteProperty of a list', '/properties/notes'),
+    of('DELETE', 'deleteProperties', '/properties'),
+    of('DELETE', 'deleteTrust', `/trust/friend/${samplePeer}`),
+    of('DELETE', 'deleteActor', ''),
+  ]
+}
+
+/** Requests of an AI client. */
+function mcpReads(): readonly HeavyRequest[] {
+  const of = (method: string, params: object = {}, what = method): HeavyRequest => ({
+    name: `mcp ${what}`,
+    method: 'POST',
+    path: '/mcp',
+    headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' },
+    body: { jsonrpc: '2.0', id: 1, method, params },
+    callers: ['client'],
+  })
+  const read = (place: string): HeavyRequest =>
+    of('resources/read', { uri: `actingweb://properties/${place}` }, `resources/read ${place}`)
+  return [
+    of('tools/list'),
+    of('prompts/list'),
+    of('resources/list'),
+    of('resources/templates/list'),
+    read('all'),
+    read('color'),
+    read('notes'),
+    read('notes/items/5000'),
   ]
 }
 
@@ -75,8 +129,11 @@ export interface HeavyRun {
   readonly oldSpaceMegabytes: number | null
   /** The last repetition is measured, because the first ones contain the compilation of the code. */
   readonly repetitions: number
-  /** Default: all. */
-  readonly callers?: readonly CallerName[]
+  /** Whether each measurement begins with a collection of garbage. With a small heap, it needs none. Default: true. */
+  readonly collects?: boolean
+  /** The client stops after this much of a response, because what a response takes shows before. */
+  readonly mostBytes: number
+  readonly onMeasured?: (one: Measured) => void
 }
 
 /** Sends the requests as each caller, one after the other. */
@@ -84,19 +141,23 @@ export async function measureHeavy(
   database: string,
   actor: HeavyActor,
   requests: readonly HeavyRequest[],
-  { limits, oldSpaceMegabytes, repetitions, callers = callerNames }: HeavyRun,
+  { limits, oldSpaceMegabytes, repetitions, mostBytes, collects = true, onMeasured = () => {} }: HeavyRun,
 ): Promise<readonly Measured[]> {
   const measured: Measured[] = []
+  if (requests.length === 0) return measured
   let service = await startWarm(database, actor, oldSpaceMegabytes)
+  const measure = (request: HeavyRequest, caller: CallerName): Promise<Measured> =>
+    service.measure(request, caller, actor.callers[caller], { begin: collects ? 'begin' : 'continue', mostBytes })
   for (const request of requests) {
-    for (const caller of callers) {
-      let one = await service.measure(request, caller, actor.callers[caller])
+    for (const caller of request.callers) {
+      let one = await measure(request, caller)
       let isBad = isOffender(one, limits)
       for (let repeated = 1; repeated < repetitions && service.isRunning; repeated += 1) {
-        one = await service.measure(request, caller, actor.callers[caller])
+        one = await measure(request, caller)
         isBad ||= isOffender(one, limits)
       }
       measured.push(one)
+      onMeasured(one)
       if (!isBad) continue
       // The memory that an offender leaves to its process would hide the next one.
       await service.stop()
@@ -107,7 +168,9 @@ export async function measureHeavy(
   return measured
 }
 
-const callerNames = ['owner', 'peer', 'app'] as const
+function isPage(path: string): boolean {
+  return path.startsWith('/:actor/www')
+}
 
 /** The first requests of a process always grow its heap. */
 async function startWarm(
@@ -116,8 +179,15 @@ async function startWarm(
   oldSpaceMegabytes: number | null,
 ): Promise<HeavyService> {
   const service = await HeavyService.start(database, oldSpaceMegabytes)
-  const usual: HeavyRequest = { name: 'usual', method: 'GET', path: `/${id}/properties/color`, headers: {} }
-  for (let n = 0; n < 20; n += 1) await service.measure(usual, 'owner', callers.owner)
+  const usual: HeavyRequest = {
+    name: 'usual',
+    method: 'GET',
+    path: `/${id}/properties?metadata=true`,
+    headers: {},
+    callers: ['owner'],
+  }
+  for (let n = 0; n < 10; n += 1)
+    await service.measure(usual, 'owner', callers.owner, { begin: n === 9 ? 'begin' : 'continue' })
   return service
 }
 
@@ -149,13 +219,15 @@ class HeavyService {
   async measure(
     { method, path, headers, body, name }: HeavyRequest,
     caller: CallerName,
-    authorization: string,
+    credentials: Readonly<Record<string, string>>,
+    { begin, mostBytes = Number.MAX_SAFE_INTEGER }: { readonly begin: Order; readonly mostBytes?: number },
   ): Promise<Measured> {
-    await this.#order('begin')
+    await this.#order(begin)
     const { status, bytes } = await readSlowly(`${this.#url}${path}`, {
       method,
-      headers: { authorization, ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: { ...credentials, ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       body: body === undefined ? '' : JSON.stringify(body),
+      mostBytes,
     })
     const strain = this.isRunning ? await this.#order('end').catch(() => null) : null
     return { name, caller, status, bytes, strain }
@@ -193,9 +265,6 @@ async function answerOf<T>(child: ChildProcess): Promise<T> {
   }
 }
 
-/** A client stops after this much, because what a response takes shows before. */
-const mostBytes = 48_000_000
-
 /** Reads a response in small pieces, with other work in between, so that the service has to wait for the client. */
 async function readSlowly(
   url: string,
@@ -203,7 +272,13 @@ async function readSlowly(
     method,
     headers,
     body,
-  }: { readonly method: string; readonly headers: Record<string, string>; readonly body: string },
+    mostBytes,
+  }: {
+    readonly method: string
+    readonly headers: Record<string, string>
+    readonly body: string
+    readonly mostBytes: number
+  },
 ): Promise<{ readonly status: number; readonly bytes: number }> {
   let status = 0
   let bytes = 0

@@ -9,17 +9,22 @@ import { App } from '../../src/troupe.ts'
 import { declareAll } from './routes.ts'
 import { testKeys } from './service.ts'
 
-export type Order = 'begin' | 'end' | 'stop'
+/** `begin` collects garbage first. `continue` does not, for a process with a small heap. */
+export type Order = 'begin' | 'continue' | 'end' | 'stop'
 
 export interface Strain {
   /** The longest pause of the event loop. It includes the time in which other processes had the processor. */
   readonly delayMs: number
   /** Processor time that the thread itself spent within one pause, at most. */
   readonly cpuMs: number
-  /** The most memory beyond that at `begin`. */
+  /** The most memory beyond that at the last `begin`. */
   readonly megabytes: number
+  /** The most statements in one turn of the loop. On SQLite, they run without a pause. */
+  readonly statements: number
 }
 
+let statements = 0
+let mostStatements = 0
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 const app = new App(
@@ -31,11 +36,13 @@ const app = new App(
     secretKeys: testKeys,
     host: '127.0.0.1',
     port: 0,
+    // The tokens are for this address.
+    baseUrl: 'http://troupe.test',
     env: {},
     rateLimits: { '*': null },
     storeTimeoutSeconds: 60,
   },
-  { log: createLog('fatal') },
+  { log: createLog('fatal'), onQuery: () => (statements += 1) },
 )
 declareAll(app)
 const listening = await app.listen()
@@ -56,11 +63,14 @@ function peak(): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(status, 'utf8'))?.[1]) * 1024
 }
 
-function begin(): void {
-  collect()
+function begin(isFirst: boolean): void {
+  if (isFirst) {
+    collect()
+    idle = process.memoryUsage.rss()
+  }
   forget()
-  idle = most = process.memoryUsage.rss()
-  mostCpuMs = 0
+  most = idle
+  mostCpuMs = statements = mostStatements = 0
   let cpu = process.threadCpuUsage()
   samplings = [
     setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5),
@@ -68,6 +78,8 @@ function begin(): void {
     setInterval(() => {
       const { user, system } = process.threadCpuUsage(cpu)
       mostCpuMs = Math.max(mostCpuMs, (user + system) / 1000)
+      mostStatements = Math.max(mostStatements, statements)
+      statements = 0
       cpu = process.threadCpuUsage()
     }, 1),
   ]
@@ -79,12 +91,13 @@ function end(): Strain {
   loop.disable()
   for (const sampling of samplings) clearInterval(sampling)
   most = Math.max(most, peak())
-  return { delayMs: loop.max / 1e6, cpuMs: mostCpuMs, megabytes: (most - idle) / 1_000_000 }
+  mostStatements = Math.max(mostStatements, statements)
+  return { delayMs: loop.max / 1e6, cpuMs: mostCpuMs, megabytes: (most - idle) / 1_000_000, statements: mostStatements }
 }
 
 process.on('message', (order: Order) => {
   void (async () => {
-    if (order === 'begin') begin()
+    if (order === 'begin' || order === 'continue') begin(order === 'begin')
     const strain = order === 'end' ? end() : null
     if (order === 'stop') await listening.stop()
     await setImmediate()
