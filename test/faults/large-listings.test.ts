@@ -139,6 +139,32 @@ forEachService((start) => {
       )
     })
 
+    it('has 50 subscriptions on each page for the owner, and those that fail (HTTP-23)', async () => {
+      let now = Date.now()
+      const service = await start({ now: () => (now += 1) })
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      for (let n = 0; n < 51; n += 1) await peer.subscribe({ subtarget: `part${String(n).padStart(2, '0')}.` })
+      const browser = await OwnersBrowser.open(service, actor)
+      const has = async (path: string): Promise<boolean[]> => {
+        const answer = await browser.get(path)
+        assert.equal(answer.status, 200)
+        const page = await answer.text()
+        return ['part00.', 'part49.', 'part50.'].map((name) => page.includes(name))
+      }
+      assert.deepEqual(await has('/subscriptions'), [true, true, false])
+      assert.deepEqual(await has('/subscriptions?page=2'), [false, false, true])
+      const { store } = await service.app.running()
+      await store.write((tx) =>
+        tx.run(
+          "UPDATE publisher_subscription SET state = 'stopped' WHERE actor_id = $1 AND subtarget = 'part50.'",
+          actor.id,
+        ),
+      )
+      for (const path of ['', '/requests', `/trust/${peer.peerId}`])
+        assert.deepEqual(await has(path), [false, false, true], path)
+    })
+
     it('has every subscription once, oldest first (HTTP-23)', async () => {
       let now = Date.now()
       const service = await start({ maxPeerSubscriptions: 1200, now: () => now })
