@@ -5,6 +5,7 @@ import { ListenError } from '../http/edge/server.ts'
 import { release } from '../release.ts'
 import { StoreStartError } from '../store/start-error.ts'
 import { printError, printText } from './output.ts'
+import { runDevelopment, runProduction } from './run.ts'
 import { UsageError } from './usage-error.ts'
 
 const help = `Troupe ${release}: an actor service that speaks the ActingWeb protocol
@@ -228,8 +229,8 @@ const readsOptions: ReadonlySet<string> = new Set([
 
 /** Each command is loaded on demand, so that help loads no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
-  dev: async (args) => (await import('./run.ts')).runDevelopment(args),
-  serve: async (args) => (await import('./run.ts')).runProduction(args),
+  dev: runDevelopment,
+  serve: runProduction,
   doctor: async (args) => (await import('./doctor.ts')).doctor(args),
   keys: async (args) => (await import('./keys.ts')).keys(args),
   backup: async (args) => (await import('./copies/backup.ts')).backup(args),
