@@ -111,9 +111,7 @@ export class MovedRelationships {
     const { now, random } = this.#deps
     const { actorId, peerId, attempts } = peer
     const current = await findArrivalPeer(tx, actorId, peerId)
-    if (current === null) return false
-    const isOld = current.state !== 'waiting' || current.attempts !== attempts
-    if (isOld && made.state === 'later') return false
+    if (current === null || (made.state === 'later' && isOld(peer, current))) return false
     // Meanwhile, the relationship was renewed, or the peer moved, too, and its secret won. The peer gets a statement with that one.
     const trust = made.stated === undefined ? null : await findTrust(tx, actorId, peerId)
     const isOvertaken = trust !== null && trust.secretHash !== hashSecret(made.stated ?? '')
@@ -266,4 +264,9 @@ function reasonIn(outcome: PeerOutcome): string {
   if (outcome.kind !== 'answered') return outcome.reason
   const message = answerText(outcome, 'message')
   return message === null ? `The peer answered ${outcome.status}` : `The peer answered: ${message}`
+}
+
+/** Whether the outcome of a later attempt is stored already. */
+function isOld({ attempts }: ArrivalPeer, current: ArrivalPeer): boolean {
+  return current.state !== 'waiting' || current.attempts !== attempts
 }
