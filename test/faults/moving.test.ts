@@ -219,7 +219,7 @@ forEachService((start) => {
   })
 
   describe('two processes of the new service', () => {
-    it('inform a peer once more when the slower one told it an earlier secret (MOV-19)', async () => {
+    it('inform a peer again when the slower one sent an earlier secret (MOV-19)', async () => {
       const world = await movingWorld(start, { all: { random: () => 0.1 } })
       const all = await related(world)
       const { alice, bob } = all
