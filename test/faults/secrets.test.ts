@@ -691,8 +691,8 @@ describe('a line of the log', () => {
   }
 
   it('escapes control characters visibly and marks truncated strings (SEC-07)', () => {
-    const { name } = JSON.parse(lineOf((log) => log.info({ name: 'a\u009b\u202eb' }, 'An event'))) as { name: string }
-    assert.equal(name, 'a\\u009b\\u202eb')
+    const line = lineOf((log) => log.info({ name: 'a\u009b\u202eb' }, 'An event'))
+    assert.ok(line.includes('"name":"a\\u009b\\u202eb"'), line)
     const { name: long } = JSON.parse(lineOf((log) => log.info({ name: 'x'.repeat(2001) }, 'An event'))) as {
       name: string
     }
