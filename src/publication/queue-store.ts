@@ -307,7 +307,7 @@ async function commitQueues(
        repair_at = CASE WHEN ${isHurried} THEN repair_at ELSE r.repair END, repairs = r.repaired,
        leased_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > committed THEN r.lease ELSE 0 END,
        due_at = CASE
-         WHEN r.due = -1 AND r.standing = 'live' THEN NULL
+         WHEN r.due = -1 AND r.standing = 'live' THEN CASE WHEN ${isHurried} THEN repair_at END
          WHEN r.due = -1 OR sequence <= r.done OR sequence <= committed THEN
            CASE WHEN ${isHurried} THEN repair_at ELSE r.look END
          WHEN r.due > 0 THEN r.due
