@@ -103,7 +103,7 @@ async function readdressActor(
       const added = uninformed.map((peer) => ({ ...peer, secret: secretOf(peer.peerId) }))
       const now = store.now()
       const renewed =
-        (await renewPeers(tx, actorId, isNew ? ['informed', 'asked', 'failed'] : ['failed'], now)) +
+        (await renewPeers(tx, actorId, isNew ? ['waiting', 'informed', 'asked', 'failed'] : ['failed'], now)) +
         (asksAgain || isNew ? await renewPeers(tx, actorId, ['kept'], now) : 0)
       if (added.length > 0) await insertPeers(tx, actorId, added, now)
       const waiting = added.length + renewed
