@@ -59,6 +59,9 @@ type Ending =
 /** Status codes of requests that the peer did not process. 308: it has moved, and its new address is not known yet. */
 const notNow: ReadonlySet<number> = new Set([308, 408, 425, 429, 503])
 
+/** Status codes of pages before a service whose route is missing, or to which a firewall lets nobody. Both end. */
+const ofIngress: ReadonlySet<number> = new Set([401, 403, 404, 410])
+
 function endingOf(outcome: PeerOutcome, now: number): Ending {
   switch (outcome.kind) {
     case 'unreached':
@@ -69,9 +72,7 @@ function endingOf(outcome: PeerOutcome, now: number): Ending {
       const { status, headers } = outcome
       const reason = `The peer answered ${status}`
       if (status >= 200 && status < 300) return { kind: 'accepted' }
-      // The route to the service is missing, and comes back.
-      if ((status === 404 || status === 410) && isIngressPage(outcome))
-        return { kind: 'not now', reason, retryAfterMs: 0 }
+      if (ofIngress.has(status) && isIngressPage(outcome)) return { kind: 'not now', reason, retryAfterMs: 0 }
       if (status === 410) return { kind: 'gone', reason }
       if (notNow.has(status)) {
         return { kind: 'not now', reason, retryAfterMs: parseRetryAfter(headers['retry-after'], now) ?? 0 }

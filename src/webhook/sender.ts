@@ -210,7 +210,8 @@ function judge(
   // The owner has entered an address that is not the one of the receiver.
   const isRedirect = outcome.status >= 300 && outcome.status < 400 && outcome.status !== 308
   if (isRedirect) return { kind: 'failed', reason }
-  const verdict = judgeNotice({ ...attempted, outcome }, policy)
+  // A receiver is no service of the protocol, so its pages are its own answers.
+  const verdict = judgeNotice({ ...attempted, outcome: { ...outcome, body: '' } }, policy)
   return verdict.kind === 'delivered' ? verdict : { ...verdict, reason }
 }
 

@@ -8,22 +8,20 @@ import { forEachService, type TestActor } from '../support/service.ts'
 import { ServiceNetwork } from '../support/service-network.ts'
 import { until } from '../support/until.ts'
 
-/** The pages of nginx, of Traefik, of the default backend of Kubernetes, and of a sign-in before the service. */
+/** The pages of nginx, of Traefik, of the default backend of Kubernetes, and of a sign-in and a firewall before the service. */
 const pages: readonly (readonly [status: number, body: string, headers: Record<string, string>])[] = [
   [404, '<html><head><title>404 Not Found</title></head></html>', { 'content-type': 'text/html' }],
   [404, '404 page not found\n', { 'content-type': 'text/plain' }],
   [404, 'default backend - 404', { 'content-type': 'text/plain' }],
   [410, '<h1>Gone</h1>', { 'content-type': 'text/html' }],
   [302, '<a href="https://sign-in.example.com/">Found</a>', { location: 'https://sign-in.example.com/' }],
+  [401, 'Unauthorized', {}],
+  [403, '<h1>Forbidden</h1>', { 'content-type': 'text/html' }],
   [502, '<h1>Bad Gateway</h1>', { 'content-type': 'text/html' }],
 ]
 
-/** The pages of a sign-in or a firewall, which answers every request. */
-const signIns: typeof pages = [
-  [401, 'Unauthorized', {}],
-  [403, '<h1>Forbidden</h1>', { 'content-type': 'text/html' }],
-  [200, '<h1>Sign in</h1>', { 'content-type': 'text/html' }],
-]
+/** The page of a sign-in that answers every request. */
+const signIn: (typeof pages)[number] = [200, '<h1>Sign in</h1>', { 'content-type': 'text/html' }]
 
 forEachService((start) => {
   /** Bob has a copy of the data of Alice, whose service is another one. */
@@ -115,7 +113,7 @@ forEachService((start) => {
       const { alice, bob, here, there } = made
       const handle = await there.app.actors.get(bob.id)
       assert.ok(handle)
-      for (const page of [...pages, ...signIns]) {
+      for (const page of [...pages, signIn]) {
         made.ingressOf(here, page)
         const before = made.refused()
         await handle.sync(alice.id)

@@ -164,6 +164,24 @@ forEachService((start) => {
         await until(async () => JSON.stringify(await handle?.remote(ada.id).get('late')) === JSON.stringify({ large }))
       })
 
+    it('makes peers due that still wait because of an earlier change (R-ADDR-04)', async () => {
+      const world = await readdressedWorld(start)
+      const { ada } = await friendsIn(world)
+      world.network.fate = ({ url }) => (url.includes('/callbacks/moved/') ? 'unreached' : 'arrives')
+      const service = world.service()
+      assert.equal((await runReaddress(service, { from: formerUrl, to: currentUrl }))?.peers, 1)
+      const { store } = await service.app.running()
+      const pausedUntil = store.now() + 3_600_000
+      await store.writeActor(ada.id, (tx) =>
+        tx.run('UPDATE arrival_peer SET attempts = 9, due_at = $2 WHERE actor_id = $1', ada.id, pausedUntil),
+      )
+      assert.equal((await runReaddress(service, { from: currentUrl, to: formerUrl }))?.peers, 1)
+      const row = await store.read((q) =>
+        q.get<{ due: number }>('SELECT due_at AS due FROM arrival_peer WHERE actor_id = $1', ada.id),
+      )
+      assert.ok(row !== undefined && row.due < pausedUntil - 3_000_000, JSON.stringify(row))
+    })
+
     it('is followed again when it changes back and forth, from every address in between (R-ADDR-04)', async () => {
       const world = await readdressedWorld(start)
       const [{ ada, bob }, away] = [await friendsIn(world), await friendsIn(world, world.others)]

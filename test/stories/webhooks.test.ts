@@ -259,7 +259,9 @@ forEachService((start) => {
       const seen: { url: string; type: string }[] = []
       const server = createServer((request, response) => {
         seen.push({ url: request.url ?? '', type: request.headers['content-type'] ?? '' })
-        response.writeHead(302, { location: '/elsewhere' }).end()
+        if (seen.length === 1) response.writeHead(302, { location: '/elsewhere' }).end()
+        // The page of a receiver is its own answer, and not that of an ingress before a peer.
+        else response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>404</h1>')
       })
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       t.after(() => server.close())
@@ -269,11 +271,16 @@ forEachService((start) => {
       const { actor } = await service.app.actors.create()
       const { id } = await actor.webhooks.add(`http://127.0.0.1:${address.port}/hook`, { events: ['property_changed'] })
       await actor.set('a', 1)
-      await untilEqual(
-        async () => (await actor.webhooks.deliveries(id))?.map(({ outcome, status }) => [outcome, status]),
-        () => [['failed', 302]],
-      )
-      assert.deepEqual(seen, [{ url: '/hook', type: 'application/json' }])
+      const outcomes = async (): Promise<unknown> =>
+        (await actor.webhooks.deliveries(id))?.map(({ outcome, status }) => [outcome, status]).sort()
+      await untilEqual(outcomes, () => [['failed', 302]])
+      await actor.set('a', 2)
+      await untilEqual(outcomes, () => [
+        ['failed', 302],
+        ['failed', 404],
+      ])
+      const call = { url: '/hook', type: 'application/json' }
+      assert.deepEqual(seen, [call, call])
     })
   })
 
