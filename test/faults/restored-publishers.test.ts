@@ -69,6 +69,7 @@ forEachService((start) => {
       const { service, handle, peer, publisher, fetches, pass } = await world()
       await handle.subscribe(peer.id)
       for (const n of [1, 2, 3]) await publisher.append('notes', n)
+      await service.settled()
       const before = fetches()
       for (let n = 0; n < 3; n += 1) await publisher.repeatLast()
       await service.settled()
@@ -80,10 +81,11 @@ forEachService((start) => {
 
   describe('a Python publisher that announces only some changes', () => {
     it('is compared within half an hour after its first change, and then once a day (SUB-29)', async () => {
-      const { handle, peer, publisher, copy, equal, fetches, pass } = await world()
+      const { service, handle, peer, publisher, copy, equal, fetches, pass } = await world()
       publisher.properties.set('a', 1)
       await handle.subscribe(peer.id)
       await publisher.set('a', 2)
+      await service.settled()
       publisher.setUnannounced('b', 3)
       assert.deepEqual(await copy(), { a: 2 })
       await pass(minuteMs, 30)
@@ -100,9 +102,10 @@ forEachService((start) => {
     })
 
     it('is not asked when its tags say that it announces every change (SUB-29)', async () => {
-      const { handle, peer, publisher, fetches, polls, pass } = await world('moving,subscriptionresync')
+      const { service, handle, peer, publisher, fetches, polls, pass } = await world('moving,subscriptionresync')
       await handle.subscribe(peer.id)
       await publisher.set('a', 1)
+      await service.settled()
       const before = [fetches(), polls()]
       for (let n = 0; n < 50; n += 1) {
         await publisher.set('a', n)
@@ -112,9 +115,10 @@ forEachService((start) => {
     })
 
     it('costs nothing while it changes nothing (SUB-29)', async () => {
-      const { handle, peer, publisher, fetches, polls, pass } = await world()
+      const { service, handle, peer, publisher, fetches, polls, pass } = await world()
       publisher.properties.set('a', 1)
       await handle.subscribe(peer.id)
+      await service.settled()
       const before = [fetches(), polls()]
       await pass(hourMs, 72)
       assert.deepEqual([fetches(), polls()], before)
