@@ -37,3 +37,44 @@ export interface HttpRequest {
   /** The request as the server received it, for the embedding program. */
   readonly original: HostRequest
 }
+
+/** A request that reaches the service in another form: all else is that of the request inside. */
+export class ForwardedRequest implements HttpRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly hasRepeated: (name: string) => boolean
+  readonly remoteAddress: string | null
+  readonly original: HostRequest
+  protected readonly inner: HttpRequest
+
+  constructor(inner: HttpRequest, path = inner.path) {
+    this.method = inner.method
+    this.path = path
+    this.query = inner.query
+    this.hasRepeated = inner.hasRepeated
+    this.remoteAddress = inner.remoteAddress
+    this.original = inner.original
+    this.inner = inner
+  }
+
+  get fault(): string | null {
+    return this.inner.fault
+  }
+
+  header(name: string): string | undefined {
+    return this.inner.header(name)
+  }
+
+  onGone(then: () => void): () => void {
+    return this.inner.onGone(then)
+  }
+
+  stream(): BodyStream {
+    return this.inner.stream()
+  }
+
+  body(maxBytes: number): Promise<Uint8Array> {
+    return this.inner.body(maxBytes)
+  }
+}

@@ -6,9 +6,8 @@ import { isWebRequest } from '../../../app/embedding/sessions.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { acceptsPages } from '../accepts.ts'
-import type { HttpRequest } from '../request.ts'
+import { ForwardedRequest, type HttpRequest } from '../request.ts'
 import { type HttpResponse, redirect } from '../response.ts'
-import { RebasedRequest } from './rebased-request.ts'
 
 export interface FormerAddressDeps {
   readonly baseUrl: string
@@ -42,7 +41,7 @@ export class FormerAddresses {
     const below = request.path.slice(former.path.length) || '/'
     const path = `${this.#current.path}${below}`
     return {
-      request: path === request.path ? request : new RebasedRequest(request, path),
+      request: path === request.path ? request : new ForwardedRequest(request, path),
       answer: alwaysServed.test(below) ? null : this.#answer(request, below),
     }
   }

@@ -1,8 +1,7 @@
 /** A request whose body takes a share of the memory for bodies before it is read. */
-import { type HostRequest, isWebRequest } from '../../../app/embedding/sessions.ts'
+import { isWebRequest } from '../../../app/embedding/sessions.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
-import type { BodyStream } from '../body-stream.ts'
-import type { HttpRequest } from '../request.ts'
+import { ForwardedRequest, type HttpRequest } from '../request.ts'
 
 /** Bodies up to this size need no share, so that no large body delays them. */
 const freeBytes = 16_384
@@ -14,14 +13,7 @@ export function needsBudget(request: HttpRequest): boolean {
   return !(Number(length) <= freeBytes) || isPacked(request)
 }
 
-export class BudgetedRequest implements HttpRequest {
-  readonly method: string
-  readonly path: string
-  readonly query: string
-  readonly hasRepeated: (name: string) => boolean
-  readonly remoteAddress: string | null
-  readonly original: HostRequest
-  readonly #inner: HttpRequest
+export class BudgetedRequest extends ForwardedRequest {
   readonly #budget: BodyBudget
   readonly #source: () => string | null
   #body: Promise<Uint8Array> | undefined
@@ -29,35 +21,13 @@ export class BudgetedRequest implements HttpRequest {
   #isOver = false
 
   constructor(inner: HttpRequest, budget: BodyBudget, source: () => string | null) {
-    this.method = inner.method
-    this.path = inner.path
-    this.query = inner.query
-    this.hasRepeated = inner.hasRepeated
-    this.remoteAddress = inner.remoteAddress
-    this.original = inner.original
-    this.#inner = inner
+    super(inner)
     this.#budget = budget
     this.#source = source
   }
 
-  get fault(): string | null {
-    return this.#inner.fault
-  }
-
-  header(name: string): string | undefined {
-    return this.#inner.header(name)
-  }
-
-  onGone(then: () => void): () => void {
-    return this.#inner.onGone(then)
-  }
-
-  stream(): BodyStream {
-    return this.#inner.stream()
-  }
-
   /** @throws ServiceError also `unavailable` */
-  body(maxBytes: number): Promise<Uint8Array> {
+  override body(maxBytes: number): Promise<Uint8Array> {
     this.#body ??= this.#read(maxBytes)
     return this.#body
   }
@@ -71,19 +41,19 @@ export class BudgetedRequest implements HttpRequest {
   async #read(maxBytes: number): Promise<Uint8Array> {
     const needed = await this.#neededBytes(maxBytes)
     // A body beyond the limit is refused unread.
-    if (needed === 0 || needed > maxBytes) return this.#inner.body(maxBytes)
+    if (needed === 0 || needed > maxBytes) return this.inner.body(maxBytes)
     const share = await this.#budget.take(this.#source() ?? '', needed, (then) => this.onGone(then))
     this.#share = share
     if (this.#isOver) share.release()
-    const body = await this.#inner.body(maxBytes)
-    if (!isPacked(this.#inner)) share.arrived(body.length)
+    const body = await this.inner.body(maxBytes)
+    if (!isPacked(this.inner)) share.arrived(body.length)
     return body
   }
 
   /** A body of unknown length may get as long as the limit. */
   async #neededBytes(maxBytes: number): Promise<number> {
     const length = this.header('content-length')
-    if (isPacked(this.#inner)) return maxBytes
+    if (isPacked(this.inner)) return maxBytes
     if (length !== undefined) return Number(length)
     // A stream of node:http has as much time as it makes progress, so a slow body is never begun as one.
     if (!isWebRequest(this.original)) return maxBytes
