@@ -59,7 +59,7 @@ type Ending =
 /** Status codes of requests that the peer did not process. 308: it has moved, and its new address is not known yet. */
 const notNow: ReadonlySet<number> = new Set([308, 408, 425, 429, 503])
 
-/** Status codes of pages before a service whose route is missing, or to which a firewall lets nobody. Both end. */
+/** Status codes of pages before a service: its route is missing, or a firewall lets no caller through. Both end. */
 const ofIngress: ReadonlySet<number> = new Set([401, 403, 404, 410])
 
 function endingOf(outcome: PeerOutcome, now: number): Ending {

@@ -210,7 +210,7 @@ function judge(
   // The owner has entered an address that is not the one of the receiver.
   const isRedirect = outcome.status >= 300 && outcome.status < 400 && outcome.status !== 308
   if (isRedirect) return { kind: 'failed', reason }
-  // A receiver is no service of the protocol, so its pages are its own answers.
+  // A receiver does not speak the protocol, so its pages are its own answers.
   const verdict = judgeNotice({ ...attempted, outcome: { ...outcome, body: '' } }, policy)
   return verdict.kind === 'delivered' ? verdict : { ...verdict, reason }
 }
