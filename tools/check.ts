@@ -1,6 +1,7 @@
 /**
  * `npm run check`: checks types, rules, the format, the prose and the spelling. The checks run at the same time, and each
- * one prints its findings when it ends. The longest are first.
+ * one prints its findings when it ends. The longest are first. The results for unchanged files stay in
+ * `node_modules/.cache`, so the next run checks what changed.
  */
 import { exec } from 'node:child_process'
 import { commandOptions } from './command-options.ts'
@@ -14,10 +15,10 @@ commandOptions({
 const checks = [
   'npm run -s spelling',
   'oxlint',
-  'tsc --noEmit',
+  'tsc --noEmit --incremental --tsBuildInfoFile node_modules/.cache/check.tsbuildinfo',
   'npm run -s patterns',
   'npm run -s prose',
-  'tsc -p examples/household/page',
+  'tsc -p examples/household/page --incremental --tsBuildInfoFile node_modules/.cache/check-page.tsbuildinfo',
   'biome format .',
 ]
 
