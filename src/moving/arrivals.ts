@@ -125,7 +125,7 @@ export class Arrivals {
     if (left !== null) await this.#requireChain(left, from, home)
     const keys = await this.#keysFor(left)
     const origins = JSON.stringify([from, ...originsOf(left)].slice(0, mostOrigins))
-    await store.write(async (tx) => {
+    return store.write(async (tx) => {
       await requireFree(tx, actorId)
       const [earlier, sameToken] = [
         await findFrom(tx, actorId, from),
@@ -133,6 +133,8 @@ export class Arrivals {
       ]
       // The token names one announcement.
       if (earlier?.state === 'moved' || (sameToken !== null && sameToken.originUrl !== from)) throw taken(actorId)
+      // The network repeated the request. The notice may name the key of the first answer already.
+      if (sameToken !== null && sameToken.originKey === home.publicKey) return sameToken.publicKey
       if (earlier !== null) await this.#deps.spool.release(tx, actorId, earlier.object)
       await putArrival(tx, {
         actorId,
@@ -145,8 +147,8 @@ export class Arrivals {
         origins,
         createdAt: now(),
       })
+      return keys.publicKey
     })
-    return keys.publicKey
   }
 
   /**

@@ -188,6 +188,35 @@ forEachService((start) => {
     })
   })
 
+  describe('an announcement that the network repeats', () => {
+    for (const [moment, after] of [
+      ['before its answer', 'POST'],
+      ['after the archive', 'PUT'],
+    ]) {
+      it(`${moment} keeps the key of the new home and the archive (MOV-20)`, async () => {
+        const world = await movingWorld(start)
+        const all = await related(world)
+        let announcement: Request | null = null
+        const keys: string[] = []
+        world.network.serve(newUrl, async (request) => {
+          if (request.url.endsWith('/moves')) announcement = request.clone()
+          const answer = await world.home.app.fetch(request)
+          if (request.url.endsWith('/moves')) keys.push(await answer.clone().text())
+          if (request.method !== after || announcement === null) return answer
+          const again = await world.home.app.fetch(announcement)
+          announcement = null
+          assert.equal(again.status, 201)
+          keys.push(await again.text())
+          return answer
+        })
+        await world.move(all.alice)
+        await assertOneHome(world, all, true)
+        assert.deepEqual([keys.length, new Set(keys).size], [2, 1])
+        assert.equal(world.network.calls.filter((call) => call.startsWith('PUT ')).length, 1)
+      })
+    }
+  })
+
   describe('two processes of the old service', () => {
     it('move an actor once, also when the first one is killed (R-MOVE-06)', async () => {
       const store = new DyingStore()
