@@ -18,6 +18,7 @@ import {
   hasEnded,
   type GrantType,
   isDocumented,
+  isPublic,
   systemActorId,
   systemCreator,
 } from './client.ts'
@@ -237,18 +238,16 @@ export interface PresentedClient {
 }
 
 /**
- * Authenticates a client by its registered method only. The function compares secrets even for an unknown client, so that
- * its timing does not distinguish an unknown client from a wrong secret.
+ * Authenticates a client: a public one without a secret, any other by its secret, in the header or in the body. Libraries
+ * choose the place by themselves (RFC 6749 section 2.3.1). The function compares secrets even for an unknown client, so
+ * that its timing does not distinguish an unknown client from a wrong secret.
  *
  * @throws OAuthError `invalid_client`
  */
 export function authenticate(client: Client | null, presented: PresentedClient): Client {
   const expected = client?.secretHash ?? hashSecret('no client has this secret')
   const fits = sameSecret(hashSecret(presented.secret ?? ''), expected)
-  const isGood =
-    client !== null &&
-    presented.method === client.authMethod &&
-    (client.authMethod === 'none' ? presented.secret === null : fits)
+  const isGood = client !== null && (isPublic(client) ? presented.method === 'none' : presented.secret !== null && fits)
   if (!isGood)
     throw new OAuthError('invalid_client', 'Client authentication failed: unknown client or wrong credentials')
   return client
