@@ -433,7 +433,11 @@ export class Workload {
 
   /** Waits until the actor is at one service, because it refuses everything while it moves. */
   async waitForMove(actor: SimActor): Promise<void> {
-    while (!actor.isGone && (await this.#world.take(actor)) === null) await this.#world.time.pause(1000)
+    while (!actor.isGone && (await this.#world.take(actor)) === null) {
+      await this.#world.time.pause(1000)
+      // The process that deleted it was killed before its answer.
+      if (actor.mayBeGone) actor.isGone = !this.#world.hosts.some(({ ledger }) => ledger.hasActor(actor.id))
+    }
   }
 
   async resumeAll(actor: SimActor): Promise<void> {
