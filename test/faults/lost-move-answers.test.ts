@@ -1,4 +1,4 @@
-/** Moves whose answers are lost. */
+/** Moves whose requests or answers are lost, or whose requests arrive twice. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { numbersOfRun } from '../support/day.ts'
@@ -8,9 +8,9 @@ import { forEachService } from '../support/service.ts'
 import type { CallFate } from '../support/service-network.ts'
 
 forEachService((start) => {
-  describe('a move whose answers are lost', () => {
-    for (const fate of ['lost', 'unreached'] as const) {
-      it(`one after the other (${fate}), ends at the new service, or does not begin (R-MOVE-04, R-MOVE-06)`, async () => {
+  describe('a move whose calls are lost or repeated', () => {
+    for (const fate of ['lost', 'unreached', 'repeated'] as const) {
+      it(`one after the other (${fate}), ends at the new service, or does not begin (MOV-20, R-MOVE-04, R-MOVE-06)`, async () => {
         let moves = 0
         for (const place of numbersOfRun()) {
           const world = await movingWorld(start, { all: { random: () => 0 } })

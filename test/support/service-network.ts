@@ -3,8 +3,11 @@ import { type Answers, callInProcess } from '../../src/peer/in-process-call.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import type { TestService } from './service.ts'
 
-/** `lost`: the call has its effect, and the answer does not arrive. */
-export type CallFate = 'arrives' | 'lost' | 'unreached'
+/**
+ * `lost`: the call has its effect, and the answer does not arrive. `repeated`: the call has its effect twice, as behind proxies
+ * that send a request again, and the first answer arrives.
+ */
+export type CallFate = 'arrives' | 'lost' | 'repeated' | 'unreached'
 
 export class ServiceNetwork implements PeerClient {
   readonly #services = new Map<string, Answers>()
@@ -33,6 +36,13 @@ export class ServiceNetwork implements PeerClient {
     const url = new URL(request.url)
     const answers = this.#services.get(url.origin)
     if (answers === undefined || fate === 'unreached') return { kind: 'unreached', reason: 'Nothing listens there' }
+    if (fate === 'repeated') {
+      const { stream, ...head } = request
+      const whole = stream === undefined ? head : { ...head, body: Buffer.concat(await Array.fromAsync(stream)) }
+      const first = await callInProcess(answers, whole, url)
+      await callInProcess(answers, whole, url)
+      return first
+    }
     const outcome = await callInProcess(answers, request, url)
     return fate === 'lost' ? { kind: 'unknown', reason: 'The connection broke' } : outcome
   }
