@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { known } from '../../src/json/json.ts'
-import { findBeforeWrite } from '../../src/property/property-store.ts'
+import { findBeforeWrite, findKinds, putValues } from '../../src/property/property-store.ts'
+import { insertDiffs } from '../../src/publication/diff-store.ts'
 import { authorizeClient, rpc } from '../support/mcp-client.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor } from '../support/service.ts'
@@ -21,7 +23,14 @@ async function read(actor: Pick<TestActor, 'request'>, path: string): Promise<Re
   return (await answer.json()) as Record<string, unknown>
 }
 
-forEachService((start) => {
+/** The bytes that the process has read from files. Linux counts them. */
+const counted = '/proc/self/io'
+
+function readBytes(): number {
+  return Number(/^rchar: (\d+)$/m.exec(readFileSync(counted, 'utf8'))?.[1])
+}
+
+forEachService((start, dialect) => {
   describe('a list of an actor that is sent in pages', () => {
     it('has every property to which the peer may subscribe, and no other (HTTP-23)', async () => {
       const service = await start({
@@ -372,6 +381,66 @@ forEachService((start) => {
         same: '{"key":"a"}',
         watched: '{"key":"a",',
       })
+    })
+  })
+
+  describe('a key between the keys of long rows', () => {
+    it('is found without reading the rows, which do not fit into the cache (HTTP-33)', async () => {
+      if (dialect !== 'sqlite' || !existsSync(counted)) return
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const subscriptionId = await peer.subscribe({})
+      const { store } = await service.app.running()
+      const data = known(JSON.stringify('x'.repeat(1_900_000)))
+      const diffs = (numbers: readonly number[], content = data) =>
+        numbers.map((sequence) => ({
+          peerId: peer.peerId,
+          subscriptionId,
+          sequence,
+          kind: 'diff' as const,
+          data: content,
+          replaces: false,
+        }))
+      const made = { createdAt: 1, hops: 0 }
+      const places = Array.from({ length: 12 }, (_, n) => n)
+      for (const n of places)
+        await store.write(async (tx) => {
+          await putValues(tx, actor.id, [{ name: `long${n}`, value: data, version: 1 }])
+          await insertDiffs(tx, actor.id, diffs([100 * n]), made)
+        })
+      const between = places.flatMap((n) => [1, 2, 3, 4, 5, 6, 7, 8, 9].map((more) => [n, more] as const))
+      const names = between.map(([n, more]) => `long${n}x${more}`)
+      const short = known('1')
+      const works = {
+        reads: () => store.read((q) => findKinds(q, actor.id, names)),
+        writes: () =>
+          store.write((tx) =>
+            putValues(
+              tx,
+              actor.id,
+              names.map((name) => ({ name, value: short, version: 1 })),
+            ),
+          ),
+        diffs: () =>
+          store.write((tx) =>
+            insertDiffs(
+              tx,
+              actor.id,
+              diffs(
+                between.map(([n, more]) => 100 * n + more),
+                short,
+              ),
+              made,
+            ),
+          ),
+      }
+      for (const [what, work] of Object.entries(works)) {
+        const before = readBytes()
+        await work()
+        const read = readBytes() - before
+        assert.ok(read < 2_000_000, `${what}: ${read} bytes`)
+      }
     })
   })
 

@@ -176,3 +176,27 @@ describe('a statement of PostgreSQL that keeps the locked row of an actor', () =
     )
   })
 })
+
+describe('a table of SQLite', () => {
+  it('has rowids where callers determine how long its rows are (HTTP-33)', () => {
+    const sql = readMigrations()
+      .map((migration) => compile(migration.sql, 'sqlite').text)
+      .join('\n')
+    const tables = [...sql.matchAll(/^CREATE TABLE (\w+) \((?:(?!\n\)).)*\n\) STRICT;/gms)].map(([, name]) => name)
+    assert.deepEqual(tables, [
+      'property',
+      'list_item',
+      'attribute',
+      'diff',
+      'waiting_change',
+      'pending_callback',
+      'history',
+      'mcp_answer',
+      'mcp_task',
+      'approval',
+      'idempotent_request',
+      'job',
+      'job_entry',
+    ])
+  })
+})

@@ -1,6 +1,8 @@
 -- The schema. BIGINT, TEXT_KEY, STRICT and the markers around triggers are translated for each database (portable.ts).
 -- TEXT_KEY is text that both databases compare byte by byte. Times are Unix milliseconds.
 -- The key of nearly every table begins with the actor, and deleting an actor deletes its rows.
+-- Tables whose rows may be long have rowids: in a table without them, SQLite reads each long row whose key it compares (record
+-- 139).
 
 CREATE TABLE actor (
   id TEXT_KEY NOT NULL PRIMARY KEY,
@@ -133,7 +135,7 @@ CREATE TABLE property (
   -- The declared version of the value. For a list, of its items, besides those that marks in list_index name.
   version BIGINT NOT NULL DEFAULT 1,
   PRIMARY KEY (actor_id, name)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- The order of a list: a counted tree whose leaves hold item numbers (list/order-tree.ts).
 -- list_node and list_item have no foreign key: a cascade would delete all items of a long list in one statement.
@@ -256,7 +258,7 @@ CREATE TABLE attribute (
   data TEXT NOT NULL,
   timestamp BIGINT NOT NULL,
   PRIMARY KEY (actor_id, bucket, name)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Count the rows of each actor, whatever statement changes them. A sharded database has no such triggers: there, the columns are
 -- upper bounds (quota/bounds.ts).
@@ -643,7 +645,7 @@ CREATE TABLE diff (
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
     REFERENCES publisher_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX diff_by_age ON diff (created_at);
 
@@ -662,7 +664,7 @@ CREATE TABLE waiting_change (
   hops BIGINT NOT NULL DEFAULT 0,
   origin TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, position)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX waiting_change_due ON waiting_change (due_at);
 
@@ -761,7 +763,7 @@ CREATE TABLE pending_callback (
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
     REFERENCES subscriber_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Other messages to peers (approval, end of a relationship, changed rights), sent in order and retried. The message about
 -- a deletion outlives the relationship and even the actor, so the row has no foreign key and carries address and secret.
@@ -1061,7 +1063,7 @@ CREATE TABLE mcp_answer (
   body TEXT NOT NULL,
   PRIMARY KEY (actor_id, session, request_id),
   FOREIGN KEY (actor_id, session) REFERENCES mcp_session (actor_id, hash) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Tool calls that continue after the response (MCP tasks).
 CREATE TABLE mcp_task (
@@ -1084,7 +1086,7 @@ CREATE TABLE mcp_task (
   leased_until BIGINT NOT NULL,
   PRIMARY KEY (actor_id, task_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX mcp_task_by_peer ON mcp_task (actor_id, peer_id);
 CREATE INDEX mcp_task_by_expiry ON mcp_task (expires_at);
@@ -1110,7 +1112,7 @@ CREATE TABLE approval (
   expires_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, approval_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX approval_by_peer ON approval (actor_id, peer_id, digest);
 CREATE INDEX approval_by_expiry ON approval (expires_at);
@@ -1130,7 +1132,7 @@ CREATE TABLE idempotent_request (
   answer TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX idempotent_request_by_age ON idempotent_request (created_at);
 
@@ -1163,7 +1165,7 @@ CREATE TABLE job (
   data TEXT NOT NULL DEFAULT '',
   hops BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (actor_id, kind, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX job_due ON job (kind, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX job_stopped ON job (kind, failing_since) WHERE state = 'stopped';
@@ -1193,7 +1195,7 @@ CREATE TABLE job_entry (
   reason TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, kind, job_id, number),
   FOREIGN KEY (actor_id, kind, job_id) REFERENCES job (actor_id, kind, id) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX job_entry_by_age ON job_entry (created_at);
 CREATE INDEX job_entry_failed ON job_entry (kind) WHERE outcome = 'failed';
