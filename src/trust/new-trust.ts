@@ -39,6 +39,16 @@ export function newTrust(ring: KeyRing, beginning: Beginning): Trust {
   }
 }
 
+/** The address that a trust request names. The key of the home at an earlier address says nothing about the one there. */
+export function atAddress(
+  { baseuri: known, facts }: Pick<Trust, 'baseuri' | 'facts'>,
+  baseuri: string,
+): Pick<Trust, 'baseuri' | 'facts'> {
+  if (baseuri === known) return { baseuri, facts }
+  const { move_key: _, ...others } = facts
+  return { baseuri, facts: others }
+}
+
 export function sealedSecret(
   ring: KeyRing,
   { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,

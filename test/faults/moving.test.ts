@@ -8,6 +8,7 @@ import { relate } from '../support/friends.ts'
 import { asOwner, assertOneHome, copyOf, DyingStore, later, related, statusAt } from '../support/interrupted-moves.ts'
 import {
   addressAt,
+  arrivedAt,
   type MoveView,
   movingWorld,
   type MovingWorld,
@@ -185,6 +186,28 @@ forEachService((start) => {
       await until(async () => ((await jobs.nextDue()) ?? 0) > Date.now())
       held.release()
       await assertOneHome(world, all, true)
+    })
+  })
+
+  describe('a peer whose owner asks a moved actor at its new address', () => {
+    it('before the statement arrives, follows the next move (MOV-21)', async () => {
+      const world = await movingWorld(start, { all: { acceptMoves: true } })
+      const { alice, bob } = await related(world)
+      const isKnownAt = async (url: string): Promise<boolean> =>
+        (await addressAt(world.peers, bob.id, alice.id)) === `${url}/${alice.id}`
+      await world.move(alice)
+      await world.arrived(alice)
+      await until(() => isKnownAt(newUrl))
+      world.network.fate = ({ url }) => (url.includes('/callbacks/moved/') ? 'unreached' : 'arrives')
+      assert.equal((await asOwner(world.home, alice, 'POST', '/move', { to: oldUrl })).status, 202)
+      await arrivedAt(world.old, alice)
+      const wish = { url: `${oldUrl}/${alice.id}`, relationship: 'friend' }
+      assert.equal((await bob.request('POST', '/trust', wish)).status, 201)
+      assert.equal(await isKnownAt(oldUrl), true)
+      world.network.fate = () => 'arrives'
+      assert.equal((await asOwner(world.old, alice, 'POST', '/move', { to: newUrl })).status, 202)
+      await arrivedAt(world.home, alice)
+      await until(() => isKnownAt(newUrl))
     })
   })
 

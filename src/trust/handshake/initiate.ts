@@ -7,7 +7,7 @@ import { hashSecret } from '../../secret/hash.ts'
 import { randomId, randomPassphrase } from '../../secret/random.ts'
 import type { LockedActor, Transaction } from '../../store/store.ts'
 import { fireIfCompleted, fireTrust } from '../events.ts'
-import { newTrust, sealedSecret, sealedToken } from '../new-trust.ts'
+import { atAddress, newTrust, sealedSecret, sealedToken } from '../new-trust.ts'
 import { endTrust } from '../end-trust.ts'
 import { withdrawalNotice } from '../trust-notifications.ts'
 import { tokensOf } from '../record.ts'
@@ -182,7 +182,7 @@ function agreed(deps: TrustDeps, before: Trust, { wish, meta, secret, outcome }:
   return {
     ...before,
     ...(isRenewed ? sealedSecret(deps.keyRing, before, secret) : {}),
-    baseuri: wish.baseuri,
+    ...atAddress(before, wish.baseuri),
     type: meta.type,
     relationship: wish.relationship,
     description: wish.description,

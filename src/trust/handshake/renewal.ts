@@ -9,7 +9,7 @@ import { hashSecret, type SecretHash } from '../../secret/hash.ts'
 import { randomPassphrase } from '../../secret/random.ts'
 import type { Queries, Transaction } from '../../store/store.ts'
 import { fireIfCompleted, fireTrust } from '../events.ts'
-import { sealedSecret, sealedToken } from '../new-trust.ts'
+import { atAddress, sealedSecret, sealedToken } from '../new-trust.ts'
 import { approvalNotice } from '../trust-notifications.ts'
 import type { PeerAddress } from './peer-calls.ts'
 import type { Self, TrustDeps } from '../trust-deps.ts'
@@ -139,7 +139,7 @@ function afterOffer(
       return {
         ...before,
         ...sealedSecret(keyRing, before, offer.secret),
-        baseuri: offer.baseuri,
+        ...atAddress(before, offer.baseuri),
         relationship: ownRequest.relationship,
         description: ownRequest.description ?? before.description,
         // `approved` stays as the owner last decided. The owner was already notified that the request failed.
