@@ -15,6 +15,8 @@ export interface DeliveryPolicy {
 /** Bounds of the exponential backoff. */
 const firstWaitMs = 1000
 const longestWaitMs = 60_000
+/** A peer that has moved, and never states its new address, costs one request an hour. */
+const longestMovedMs = 3_600_000
 /** Upper bound for `Retry-After`. */
 const longestRetryAfterMs = 3_600_000
 
@@ -52,12 +54,14 @@ type Ending =
   | { readonly kind: 'gone'; readonly reason: string }
   /** The message had no effect. A retry may succeed. */
   | { readonly kind: 'not now'; readonly reason: string; readonly retryAfterMs: number }
+  /** The peer has moved, and its new address is not known yet. Its statement brings the address, and makes the message due. */
+  | { readonly kind: 'moved'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string }
   /** A response that is neither acceptance nor refusal. A retry would not change it. */
   | { readonly kind: 'odd'; readonly reason: string }
 
-/** Status codes of requests that the peer did not process. 308: it has moved, and its new address is not known yet. */
-const notNow: ReadonlySet<number> = new Set([308, 408, 425, 429, 503])
+/** Status codes of requests that the peer did not process. */
+const notNow: ReadonlySet<number> = new Set([408, 425, 429, 503])
 
 /** Status codes of pages before a service: its route is missing, or a firewall lets no caller through. Both end. */
 const ofIngress: ReadonlySet<number> = new Set([401, 403, 404, 410])
@@ -74,6 +78,7 @@ function endingOf(outcome: PeerOutcome, now: number): Ending {
       if (status >= 200 && status < 300) return { kind: 'accepted' }
       if (ofIngress.has(status) && isIngressPage(outcome)) return { kind: 'not now', reason, retryAfterMs: 0 }
       if (status === 410) return { kind: 'gone', reason }
+      if (status === 308) return { kind: 'moved', reason }
       if (notNow.has(status)) {
         return { kind: 'not now', reason, retryAfterMs: parseRetryAfter(headers['retry-after'], now) ?? 0 }
       }
@@ -108,6 +113,8 @@ export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): Del
         : { kind: 'failed', reason: ending.reason }
     case 'not now':
       return retry(attempted, ending.reason, ending.retryAfterMs, policy)
+    case 'moved':
+      return retry(attempted, ending.reason, 0, policy, longestMovedMs)
     default:
       return ending satisfies never
   }
@@ -128,6 +135,8 @@ export function judgeNotice(attempted: Attempted, policy: DeliveryPolicy): Deliv
       return retry(attempted, ending.reason, 0, policy)
     case 'not now':
       return retry(attempted, ending.reason, ending.retryAfterMs, policy)
+    case 'moved':
+      return retry(attempted, ending.reason, 0, policy, longestMovedMs)
     default:
       return ending satisfies never
   }
@@ -138,9 +147,10 @@ function retry(
   reason: string,
   leastMs: number,
   policy: DeliveryPolicy,
+  longestMs = longestWaitMs,
 ): DeliveryVerdict {
   if (failingSince !== null && now - failingSince >= policy.giveUpAfterMs) return { kind: 'stop', reason }
-  return { kind: 'retry', at: now + Math.max(leastMs, backoffMs(attempts, random)), reason }
+  return { kind: 'retry', at: now + Math.max(leastMs, backoffMs(attempts, random, longestMs)), reason }
 }
 
 /** Exponential backoff with full jitter. */

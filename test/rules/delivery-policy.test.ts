@@ -55,6 +55,8 @@ describe('a delivery attempt (SUB-07)', () => {
     ['403 with an error of the peer', attempted(answered(403, {}, '{"error":"forbidden"}')), 'failed'],
     ['410 with the page of an ingress', attempted(answered(410, {}, 'Gone')), 'retry', now + 500],
     ['413 with the page of an ingress', attempted(answered(413, {}, '<h1>413</h1>')), 'failed'],
+    ['308 at first', attempted(answered(308)), 'retry', now + 500],
+    ['308 after many attempts', attempted(answered(308), { attempts: 30 }), 'retry', now + 1_800_000],
     ['413', attempted(answered(413)), 'failed'],
     ['429', attempted(answered(429)), 'retry', now + 500],
     ['503', attempted(answered(503)), 'retry', now + 500],

@@ -247,7 +247,8 @@ export class Ledger {
 
   /**
    * Describes an outstanding task, or null when nothing is due. The repair of a copy never ends while its peer lacks the
-   * subscription, so it does not count then. Work for evil services does not count: they answer as they like.
+   * subscription, so it does not count then. A notice to the former address of a peer is retried for days when the peer has no
+   * such relationship: its request was under way while it moved. Work for evil services does not count: they answer as they like.
    */
   due(ledgers: readonly Ledger[]): string | null {
     const repairs = this.#repairs.all() as { actorId: string; peerId: string; subscriptionId: string; at: number }[]
@@ -265,7 +266,8 @@ export class Ledger {
         // The work of an arrival stays due while an evil peer does not take the new address.
         const peers =
           table === 'job' && found.peer === 'arrival' ? informed.filter(({ actor }) => actor === found.actor) : []
-        return !isEvil(found) && (peers.length === 0 || peers.some((peer) => !isEvil(peer)))
+        const isWanted = table !== 'notice' || ledgers.some((ledger) => ledger.secretOf(found.peer, found.actor) !== null)
+        return isWanted && !isEvil(found) && (peers.length === 0 || peers.some((peer) => !isEvil(peer)))
       })
       if (row !== undefined) return `${table} to ${row.peer} is due at ${row.at}`
     }
