@@ -97,10 +97,13 @@ const programs = [
   'test/support/limited-process.ts',
   'test/support/heavy-service.ts',
 ]
+// Packages that services load when they start, or with their first request to a peer. Applications share none of their objects.
+const packages = ['pg', 'prom-client', 'pino', 'croner', 'ipaddr.js', 'hono', 'undici', 'ajv']
 const programFiles = globSync(programs, { cwd: root }).map((name) => join(root, name))
 const joined = await joinFiles(root, [...chosen, ...programFiles, ...loadedModules], {
   core: join(folder, 'support/service.ts'),
   isSmall: (source) => nameOf(source).startsWith('test/rules/') || loadedModules.includes(source),
+  packages,
 })
 // All files of a run that lasts beyond midnight have one day.
 const day = (process.env[dayVariable] ??= new Date().toISOString().slice(0, 10))

@@ -25,6 +25,7 @@ class Project {
     return joinFiles(
       this.folder,
       names.map((name) => join(this.folder, name)),
+      { packages: ['joined', 'joined-module'] },
     )
   }
 
@@ -162,6 +163,45 @@ const joinedNames = [
   'children.ts',
 ]
 
+/** Packages that become part of the joined files, and one that only they need. */
+const packageFiles: Files = {
+  'node_modules/joined/package.json': '{"name":"joined","main":"main.js"}',
+  'node_modules/joined/main.js': `'use strict'
+const process = require('process')
+const { one } = require('./circle.js')
+exports.late = 'late'
+const { EventEmitter } = require('node:events')
+const needed = require('needed')
+let native = null
+try { native = require('not-installed') } catch (error) { native = error.code }
+const loadNamed = (name) => require(name)
+class Special extends EventEmitter { get names() { return [this.constructor.name, process.argv.length, require('path').sep] } }
+exports.all = () => [one(), native, new Special().names, loadNamed('./named.js'), needed, typeof this, Object.keys(exports)]
+exports.needed = needed
+exports.strict = (function () { return this === undefined })()
+`,
+  'node_modules/joined/circle.js': "const main = require('./main.js')\nexports.one = () => [main.late, 'circle']\n",
+  'node_modules/joined/named.js': "module.exports = 'named'\n",
+  'node_modules/joined/deep.js': 'module.exports = class Deep {}\n',
+  'node_modules/needed/package.json': '{"name":"needed","exports":{"import":"./import.mjs","require":"./require.cjs"}}',
+  'node_modules/needed/import.mjs': 'export const kind = "needed import"',
+  'node_modules/needed/require.cjs': 'exports.kind = "needed require"',
+  'node_modules/joined-module/package.json': '{"name":"joined-module","type":"module","exports":"./main.js"}',
+  'node_modules/joined-module/main.js':
+    "import { other } from './other.js'\nimport { kind } from 'needed'\nexport const value = () => [other(), kind]\nexport default class Own {}\n",
+  'node_modules/joined-module/other.js': "import { value } from './main.js'\nexport const other = () => typeof value\n",
+  'first.ts': `import { readFileSync } from 'node:fs'
+import joined, { late } from 'joined'
+import Own, { value } from 'joined-module'
+import { again } from './second.ts'
+console.log('first', late, JSON.stringify(joined.all()), joined.strict, Own.name, value(), readFileSync.name)
+console.log('same', again === joined, (await import('joined')).default === joined, joined.needed.kind)
+const { default: Deep } = await import('joined/deep.js')
+console.log('lazy', Deep.name, (await import('joined-module')).default === Own)
+`,
+  'second.ts': "import joined from 'joined'\nexport const again = joined\nconsole.log('second', joined.late)\n",
+}
+
 describe('joined files', () => {
   let project: Project
   before(() => {
@@ -187,6 +227,15 @@ describe('joined files', () => {
     const placesInSource = (output: string): string =>
       (output.split(/\n +at (?:\S*\/node_modules|ModuleJob)/)[0] ?? '').replace(/^\/\S+:\d+\n.*\n\s*\^\n/m, '')
     await project.compare(joinedNames, [['./uncaught.ts'], ['./rejected.ts']], placesInSource)
+  })
+
+  it('do with joined packages what their sources do', async () => {
+    const packaged = new Project(packageFiles)
+    try {
+      await packaged.compare(['first.ts'], [['./first.ts']])
+    } finally {
+      packaged.remove()
+    }
   })
 
   it('run each module in the order of the imports, and a lazy import when the program reaches it', async () => {
@@ -246,6 +295,15 @@ describe('joining files', () => {
         'b.ts': "import { one } from './a.ts'\nconsole.log(one)\n",
       },
       /^Cannot join the files: .*Circular dependency: a\.ts -> b\.ts -> a\.ts\.$/,
+    ],
+    [
+      'a package that a source and another package import from each other',
+      {
+        'a.ts': "import 'joined'\nexport const one = 1\n",
+        'node_modules/joined/package.json': '{"name":"joined","type":"module","exports":"./main.js"}',
+        'node_modules/joined/main.js': "import { one } from '../../a.ts'\nconsole.log(one)\n",
+      },
+      /^Cannot join the files: .*Circular dependency: /,
     ],
     [
       'a file whose import awaits at its top level',

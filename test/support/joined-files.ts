@@ -2,12 +2,13 @@
  * Joins test files with the code that they share. Each test file runs in its own process, and so do the programs that it
  * starts. A process that loads 800 modules takes four times as long to start as one that loads the same code from few files.
  *
- * A joined process does what a process of the sources does, with three exceptions. It loads all packages first, before any
- * module of the project runs. The stack of an error ends with the functions that run joined modules. Above the stack of an
- * uncaught error, Node.js shows the line of the joined file.
+ * A joined process does what a process of the sources does, with three exceptions. It loads the packages that are not joined
+ * first, before any module of the project runs. The stack of an error ends with the functions that run joined modules. Above
+ * the stack of an uncaught error, Node.js shows the line of the joined file.
  */
 import { realpathSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire, isBuiltin } from 'node:module'
 import { isAbsolute, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
@@ -26,6 +27,8 @@ interface JoinOptions {
   readonly core?: string
   /** Whether a source needs so little of the core that it shares no file with the others. */
   readonly isSmall?: (source: string) => boolean
+  /** Packages that become part of the joined files, with the packages that they need. */
+  readonly packages?: readonly string[]
 }
 
 /**
@@ -36,7 +39,7 @@ interface JoinOptions {
 export async function joinFiles(
   root: string,
   sources: readonly string[],
-  { core, isSmall = () => false }: JoinOptions = {},
+  { core, isSmall = () => false, packages = [] }: JoinOptions = {},
 ): Promise<JoinedFiles> {
   const cache = join(root, 'node_modules', '.cache')
   await mkdir(cache, { recursive: true })
@@ -46,8 +49,8 @@ export async function joinFiles(
   const { small = [], large = [] } = Object.groupBy(sources, (source) => (isSmall(source) ? 'small' : 'large'))
   const chunks = (
     await Promise.all([
-      joinTogether({ root, folder, redirect, sources: small, shared: 'shared-small' }),
-      joinTogether({ root, folder, redirect, sources: large, shared: 'shared', core }),
+      joinTogether({ root, folder, redirect, sources: small, shared: 'shared-small', packages }),
+      joinTogether({ root, folder, redirect, sources: large, shared: 'shared', core, packages }),
     ])
   ).flat()
   await writeFile(redirect, redirectionFrom(folder, chunks))
@@ -122,10 +125,12 @@ interface Joining {
   /** The folder of the files that several sources share. */
   readonly shared: string
   readonly core?: string | undefined
+  readonly packages: readonly string[]
 }
 
 /** Writes the joined files of sources that share files. */
-async function joinTogether({ root, folder, redirect, sources, shared, core }: Joining): Promise<OutputChunk[]> {
+async function joinTogether(joining: Joining): Promise<OutputChunk[]> {
+  const { root, folder, redirect, sources, shared, core, packages } = joining
   if (sources.length === 0) return []
   const nameOf = (source: string): string => relative(root, source).replace(/\.ts$/, '')
   const circles: string[] = []
@@ -137,9 +142,9 @@ async function joinTogether({ root, folder, redirect, sources, shared, core }: J
     input: Object.fromEntries(sources.map((source) => [nameOf(source), source])),
     platform: 'node',
     tsconfig: false,
-    resolve: { conditionNames: ['troupe-source', 'node', 'import'] },
-    external: (name) =>
-      isPackage(name) && !isAbsolute(name) && !inside.some((own) => name === own || name.startsWith(`${own}/`)),
+    // Besides these, imports have the condition `import`, and calls of require have `require`.
+    resolve: { conditionNames: ['troupe-source', 'node'] },
+    external: (name, importer) => isPackage(name) && !isAbsolute(name) && !isJoined(name, importer, packages),
     // Node.js runs each imported module, also when the program uses none of its values.
     transform: { target: 'esnext', typescript: { onlyRemoveTypeImports: true } },
     treeshake: false,
@@ -147,10 +152,12 @@ async function joinTogether({ root, folder, redirect, sources, shared, core }: J
     logLevel: 'warn',
     checks: { ineffectiveDynamicImport: false, circularDependency: true },
     onLog: (level, log, print) => {
-      if (log.code === 'CIRCULAR_DEPENDENCY') circles.push(stripVTControlCharacters(log.message).trim())
-      else print(level, log)
+      if (log.code !== 'CIRCULAR_DEPENDENCY') print(level, log)
+      // A package that works does not read a value too early.
+      else if (log.ids?.every(isOfPackage) !== true) circles.push(stripVTControlCharacters(log.message).trim())
     },
     plugins: [
+      requireOfPackages(),
       placeOfSource(pathToFileURL(redirect).href),
       { name: 'static-imports', moduleParsed: (module) => void imports.set(module.id, module.importedIds) },
     ],
@@ -202,10 +209,25 @@ export function sourceArguments(): string[] {
   return [...loadingArguments(), ...(isRecording ? [`--import=${recorder}`] : [])]
 }
 
-/** Packages of ES modules become part of the joined files, as in the published package: OpenTelemetry has 100 modules. */
-const inside = ['@opentelemetry/api', 'troupe', '@oxc-project/runtime']
+const always = ['@opentelemetry/api', 'troupe', '@oxc-project/runtime']
 const sourceFile = /\.[cm]?[jt]sx?$/
 const isPackage = (name: string): boolean => /^[\w@]/.test(name)
+const isOfPackage = (id: string): boolean => /[/\\]node_modules[/\\]/.test(id)
+
+function isJoined(name: string, importer: string | undefined, packages: readonly string[]): boolean {
+  if (importer !== undefined && isOfPackage(importer)) return !isBuiltin(name) && isInstalled(name, importer)
+  return [...always, ...packages].some((own) => name === own || name.startsWith(`${own}/`))
+}
+
+/** Packages try to load others, such as pg-native, that are not installed. */
+function isInstalled(name: string, importer: string): boolean {
+  try {
+    createRequire(importer).resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** The beginning of a specifier that is resolved from a source file: `joined-from:<URL of the file>|<specifier>`. */
 const fromSource = 'joined-from:'
@@ -374,6 +396,34 @@ function placeOfSource(redirect: string): Plugin {
           `\nexport {}\nimport { importMetaOf as $importMetaOf } from ${JSON.stringify(redirect)}` +
             `\nfunction $ofSource() { return $importMetaOf(${JSON.stringify(url)}) }`,
         )
+        return { code: text.toString(), map: text.generateMap({ hires: true, source: id }).toString() }
+      },
+    },
+  }
+}
+
+/** Packages have variables named `process`. */
+const builtin = 'globalThis.process.getBuiltinModule'
+
+/** Replaces the function `require` of packages where it loads something else than joined code: an ES module has none. */
+function requireOfPackages(): Plugin {
+  return {
+    name: 'require-of-packages',
+    transform: {
+      filter: { id: /[/\\]node_modules[/\\].*\.c?js$/, code: /\brequire\s*\(/ },
+      handler: (code, id) => {
+        const text = new RolldownMagicString(code)
+        new Visitor({
+          CallExpression: ({ callee, arguments: [named] }) => {
+            if (callee.type !== 'Identifier' || callee.name !== 'require') return
+            const name = named?.type === 'Literal' ? String(named.value) : null
+            // An import would load the module of Node.js at the start, which takes longer than the package.
+            if (name !== null && isBuiltin(name)) text.overwrite(callee.start, callee.end, builtin)
+            else if (name === null || (isPackage(name) && !isInstalled(name, id)))
+              text.overwrite(callee.start, callee.end, `${builtin}('module').createRequire(${JSON.stringify(id)})`)
+          },
+        }).visit(parseSync(id, code).program)
+        if (!text.hasChanged()) return null
         return { code: text.toString(), map: text.generateMap({ hires: true, source: id }).toString() }
       },
     },
