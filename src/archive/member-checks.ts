@@ -14,8 +14,10 @@ export type MemberCheck = (value: JsonText) => string | null
 type Shape = (value: JsonText) => boolean
 
 const isText: Shape = (value) => stringValue(value) !== null
-const isWhole: Shape = (value) =>
-  kindOf(value) === 'number' && Number.isSafeInteger(Number(value)) && Number(value) >= 0
+/** A time in Unix milliseconds. `Date` has no later one. */
+const isTime: Shape = (value) =>
+  kindOf(value) === 'number' && Number.isSafeInteger(Number(value)) && Number(value) >= 0 && Number(value) <= latestTime
+const latestTime = 8_640_000_000_000_000
 const isFlag: Shape = (value) => value === 'true' || value === 'false'
 
 function arrayOf(shape: Shape): Shape {
@@ -92,7 +94,7 @@ export const originKind = choice(...callerKinds)
 export const ownRequest = check(
   'a request',
   jsonText(
-    objectWith({ id: isText, relationship: isText, until: isWhole, description: isText, closedAt: isWhole }, [
+    objectWith({ id: isText, relationship: isText, until: isTime, description: isText, closedAt: isTime }, [
       'id',
       'relationship',
       'until',
@@ -100,7 +102,7 @@ export const ownRequest = check(
   ),
 )
 
-const isGrant = objectWith({ pattern: isText, operations: arrayOf(isText), until: isWhole }, ['pattern', 'operations'])
+const isGrant = objectWith({ pattern: isText, operations: arrayOf(isText), until: isTime }, ['pattern', 'operations'])
 const isRule = objectWith({
   patterns: arrayOf(isText),
   operations: arrayOf(isText),
@@ -120,14 +122,14 @@ export const overrideRules = check(
 /** `Secrets` of a webhook. */
 export const webhookSecretsShape = check(
   'the secrets of a webhook',
-  jsonText(objectWith({ secret: isText, old: isText, oldUntil: isWhole }, ['secret'])),
+  jsonText(objectWith({ secret: isText, old: isText, oldUntil: isTime }, ['secret'])),
 )
 
 /** `ServiceTokens` */
 export const tokensOfService = check(
   'the tokens of a service',
   jsonText(
-    objectWith({ accessToken: isText, refreshToken: nullOr(isText), expiresAt: nullOr(isWhole), scope: isText }, [
+    objectWith({ accessToken: isText, refreshToken: nullOr(isText), expiresAt: nullOr(isTime), scope: isText }, [
       'accessToken',
       'refreshToken',
       'expiresAt',

@@ -171,11 +171,15 @@ export function recordText(given: ArchiveMembers, kind: string, name: string): s
   return text
 }
 
+/** The service counts on from the numbers of an archive. Beyond 2^53 - 1, the actor could not be read again. */
+const mostCounted = 1_000_000_000_000_000
+
 /** A number of a record, of at least `least`. @throws ServiceError `invalid_value` */
 export function recordInteger(given: ArchiveMembers, kind: string, name: string, least: number): number {
   const value = given.get(name) ?? nothing
   const number = kindOf(value) === 'number' ? Number(value) : Number.NaN
   if (!Number.isSafeInteger(number) || number < least) throw unfit(kind, name, `it is not an integer from ${least} on`)
+  if (number > mostCounted) throw unfit(kind, name, `it is more than ${mostCounted}`)
   return number
 }
 

@@ -69,10 +69,9 @@ export function parseTimestamp(text: string | null): number | null {
   return Number.isNaN(at) ? null : at
 }
 
-/** Parses a sequence number. Null: not a valid number. */
+/** Parses a sequence number. Null: not a valid number. An archive of the actor can have any valid one (`recordInteger`). */
 export function parseSequence(text: string): number | null {
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  return Number.isSafeInteger(value) ? value : null
+  return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
 /** A callback that is stored until the callbacks before it arrive. */

@@ -266,6 +266,8 @@ const forged: readonly unknown[] = [
   1.5,
   1e20,
   8_640_000_000_000_001,
+  9_007_199_254_740_990,
+  9_007_199_254_740_991,
   true,
   'yes',
   [],
@@ -276,11 +278,16 @@ const forged: readonly unknown[] = [
   { properties: 1 },
   { properties: { patterns: 'x' } },
   { properties: { grants: [1] } },
+  { properties: { grants: [{ pattern: 'color', operations: ['read'], until: 9_007_199_254_740_991 }] } },
   '{}',
   '[]',
   'null',
   '1',
   '{"by":"other"}',
+  '{"id":"r1","relationship":"friend","until":9007199254740991}',
+  '{"id":"r1","relationship":"friend","until":1,"closedAt":9007199254740991}',
+  '{"secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","old":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","oldUntil":9007199254740991}',
+  '{"accessToken":"a","refreshToken":null,"expiresAt":9007199254740991,"scope":""}',
   '{"by":1}',
   '{"list":"l","steps":[["insert",1,"x",[]]]}',
   '{"list":1,"steps":[]}',
@@ -467,7 +474,7 @@ forEachService((start) => {
   }
 
   describe('an archive with forged records', () => {
-    it('comes in, and makes no request of its owner or of a peer fail (SEC-10)', async () => {
+    it('comes in, and makes no request of its owner or of a peer fail, also after changes (SEC-10)', async () => {
       const service = await start({ logLevel: 'error' })
       const { keyRing } = await service.app.running()
       const { archive, peers } = forgedArchive('forged', keyRing)
@@ -487,6 +494,21 @@ forEachService((start) => {
           { authorization: `Bearer ${secretOf(peer)}` },
         )
       await restore(service, (await archiveOf(service, 'forged')).replaceAll('forged', 'again'))
+      for (const [method, path, body] of [
+        ['PUT', '/properties/color', 'red'],
+        ['PUT', '/properties/color', 'blue'],
+        ['DELETE', '/properties/color', undefined],
+        ['POST', '/properties', { list_of_mine: { _type: 'list' } }],
+      ] as const) {
+        const answer = await service.request(`/forged${path}`, {
+          method,
+          headers: { ...asked, 'content-type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        })
+        assert.ok(answer.status < 500, `${method} ${path}: ${answer.status} ${await answer.text()}`)
+      }
+      await service.settled()
+      await noneFails(service, ['/forged/export', '/forged/subscriptions', '/forged/history'], asked)
     })
 
     it('comes in with each account that is read, and its owner sees it (SEC-10)', async () => {

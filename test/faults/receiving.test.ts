@@ -375,6 +375,8 @@ forEachService((start) => {
         ['"text"', 400],
         ['{"sequence":"one","data":{}}', 400],
         ['{"sequence":-1,"data":{}}', 400],
+        ['{"sequence":1000000000000000,"data":{}}', 400],
+        ['{"sequence":9007199254740991,"data":{}}', 400],
         [`{"sequence":1,"data":"${'x'.repeat(3_000_000)}"}`, 413],
       ]
       for (const [body, status] of bodies) assert.equal((await peer.send(body)).status, status, body.slice(0, 60))
