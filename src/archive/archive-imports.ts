@@ -8,6 +8,7 @@ import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import type { FileBytes } from '../file/file-bytes.ts'
 import { abandon } from '../file/abandon-object.ts'
+import { Arriving } from '../file/arriving.ts'
 import { insertObject, keepObject, releaseObject } from '../file/file-store.ts'
 import { leased } from '../file/object-lease.ts'
 import type { Files } from '../file/files.ts'
@@ -59,6 +60,8 @@ const storeEveryRecords = 20_000
 
 export class ArchiveImports {
   readonly #deps: ArchiveImportsDeps
+  /** Unpacked, a short archive takes a thousand times its size. */
+  readonly #arriving = new Arriving(1, 'This account', 'archives')
 
   constructor(deps: ArchiveImportsDeps) {
     this.#deps = deps
@@ -68,7 +71,8 @@ export class ArchiveImports {
    * Stores and checks the archive, and begins its import.
    *
    * @throws ServiceError `invalid_value` for what is not a complete archive; `conflict` while an import runs;
-   *   `payload_too_large`, `insufficient_storage`; what `content` throws. Then nothing has changed.
+   *   `payload_too_large`, `insufficient_storage`; `too_many_requests` while another archive arrives; what `content` throws. Then
+   *   nothing has changed.
    */
   async begin(
     actor: Actor,
@@ -76,8 +80,19 @@ export class ArchiveImports {
     content: AsyncIterable<Uint8Array>,
     existing: Existing,
   ): Promise<ImportState> {
+    return this.#arriving.take(actor.id, async () => {
+      if ((await this.find(actor.id))?.state === 'running') throw alreadyRunning()
+      return this.#take(actor, caller, content, existing)
+    })
+  }
+
+  async #take(
+    actor: Actor,
+    caller: Caller,
+    content: AsyncIterable<Uint8Array>,
+    existing: Existing,
+  ): Promise<ImportState> {
     const { store, bytes, now, config } = this.#deps
-    if ((await this.find(actor.id))?.state === 'running') throw alreadyRunning()
     const key = { actorId: actor.id, object: randomId() }
     await store.write((tx) => insertObject(tx, key, now() + objectLeaseMs))
     const release = leased(this.#deps, key)

@@ -3,7 +3,7 @@
  * the row that names it, and leaves the old object to `UnusedObjects`. A crash at any step keeps one version of the file.
  */
 import { createHash, hash } from 'node:crypto'
-import type { Caller } from '../caller.ts'
+import { type Caller, callerName } from '../caller.ts'
 import type { Config } from '../config/options.ts'
 import { DomainEvent } from '../domain-event.ts'
 import { ServiceError } from '../errors.ts'
@@ -20,6 +20,7 @@ import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Timers } from '../timers.ts'
 import { abandon } from './abandon-object.ts'
+import { Arriving } from './arriving.ts'
 import type { ByteRange, FileBytes, OpenObject } from './file-bytes.ts'
 import { checkFileName } from './file-name.ts'
 import {
@@ -89,21 +90,30 @@ export const mostFilesListed = 1000
 const sealedCursor = '//'
 /** A file may be replaced between the read of its row and of its bytes, so the row is read again. */
 const mostReads = 5
+/** Files of an actor that one caller sends at the same time. */
+const mostArriving = 8
 
 export class Files {
   readonly #deps: FilesDeps
   /** Runs in the transaction of each change. */
   readonly changed = new DomainEvent<[tx: Transaction, actor: LockedActor, change: FileChange]>()
+  readonly #arriving = new Arriving(mostArriving, 'This caller', 'uploads')
 
   constructor(deps: FilesDeps) {
     this.#deps = deps
+  }
+
+  /** Stores a file that arrives in a request. @throws ServiceError `too_many_requests` while others arrive; as `put` */
+  async upload(...put: Parameters<Files['put']>): Promise<StoredResult> {
+    const [{ actorId, caller }] = put
+    return this.#arriving.take(`${actorId} ${callerName(caller)}`, () => this.put(...put))
   }
 
   /**
    * Stores a file. It replaces the file of this name when all bytes are stored. A failure changes nothing.
    *
    * @throws ServiceError `invalid_name`, `invalid_value` for the type or the digest, `unsupported_media_type`, `payload_too_large`,
-   *   `insufficient_storage`, `forbidden`; what `content` throws.
+   *   `quota_exceeded`, `insufficient_storage`, `forbidden`; what `content` throws.
    */
   async put(
     access: FileAccess,
@@ -114,11 +124,10 @@ export class Files {
     checkFileName(name)
     await this.#require(access, 'write', name)
     const type = checkedType(file.type, this.#deps.limits.fileTypes)
-    await this.#requireRoom(access.actorId, name, file)
+    const measured = new Measured(content, await this.#limitFor(access.actorId, name, file))
     const written = { actorId: access.actorId, object: randomId() }
     const { store, now, bytes } = this.#deps
     const origin = originText(access.caller)
-    const measured = new Measured(content, this.#deps.limits.maxFileBytes)
     await store.write((tx) => insertObject(tx, written, now() + objectLeaseMs))
     const release = leased(this.#deps, written)
     try {
@@ -276,14 +285,23 @@ export class Files {
     await this.#deps.live.record(tx, actor, 'files', [change.name])
   }
 
-  /** Refuses a file of known size before its bytes are read. The transaction of the change decides again. */
-  async #requireRoom(actorId: string, name: string, { size, condition }: NewFile): Promise<void> {
+  /**
+   * Refuses a file of known size before its bytes are read, and returns the limit while they are. The transaction of the change
+   * decides again.
+   */
+  async #limitFor(actorId: string, name: string, { size, condition }: NewFile): Promise<UploadLimit> {
     const { store, limits } = this.#deps
-    if (size !== undefined && size > limits.maxFileBytes) throw tooLarge(limits.maxFileBytes)
-    await store.read(async (q) => {
+    const { maxFileBytes: most, maxActorFileBytes: limit } = limits
+    if (size !== undefined && size > most) throw tooLarge(most)
+    return store.read(async (q) => {
       const replaced = await findFile(q, actorId, name)
       condition?.(replaced)
-      await this.#usageWith(q, actorId, { replaced, size: size ?? 0 })
+      const { bytes } = await this.#usageWith(q, actorId, { replaced, size: size ?? 0 })
+      const others = bytes - (size ?? 0)
+      // A file that is not larger than the one it replaces is stored also where the limit was lowered.
+      const room = Math.max(limit - others, replaced?.size ?? 0)
+      const noRoom = (used: number) => quotaExceeded({ quota: fileBytesQuota, used: others + used, limit })
+      return room < most ? { most: room, refusal: noRoom } : { most, refusal: () => tooLarge(most) }
     })
   }
 
@@ -314,16 +332,22 @@ export function fileVersionOf({ hash: digest, type }: Pick<FileFacts, 'hash' | '
   return hash('sha256', `${digest}\n${type}`, 'base64url')
 }
 
+/** The most bytes that may arrive, and the error for more. */
+interface UploadLimit {
+  readonly most: number
+  readonly refusal: (bytes: number) => ServiceError
+}
+
 /** Counts and hashes the content while it is read. */
 class Measured implements AsyncIterable<Uint8Array> {
   size = 0
   readonly #content: AsyncIterable<Uint8Array>
-  readonly #most: number
+  readonly #limit: UploadLimit
   readonly #hash = createHash('sha256')
 
-  constructor(content: AsyncIterable<Uint8Array>, most: number) {
+  constructor(content: AsyncIterable<Uint8Array>, limit: UploadLimit) {
     this.#content = content
-    this.#most = most
+    this.#limit = limit
   }
 
   /** Call it once, at the end. */
@@ -334,7 +358,7 @@ class Measured implements AsyncIterable<Uint8Array> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
     for await (const chunk of this.#content) {
       this.size += chunk.length
-      if (this.size > this.#most) throw tooLarge(this.#most)
+      if (this.size > this.#limit.most) throw this.#limit.refusal(this.size)
       this.#hash.update(chunk)
       yield chunk
     }

@@ -47,7 +47,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   property: ['history', 'list'],
   undo: ['history', 'list', 'property'],
   transaction: ['list', 'property'],
-  file: [],
+  file: ['rate-limit'],
   trust: ['auth', 'list', 'outbox', 'peer', 'property'],
   'authorization-server': ['auth', 'outbox', 'peer', 'token', 'trust'],
   connection: ['peer', 'token'],

@@ -108,7 +108,7 @@ async function upload(deps: FilePageDeps, exchange: PageExchange): Promise<HttpR
     const name = (wanted === '' ? filename : wanted).normalize('NFC')
     if (filename === '') throw inputRefusal('no file was chosen', ({ files }) => files.noFile, 'file')
     await atField(wanted === '' ? 'file' : 'name', () =>
-      deps.files.put({ actorId: actor.id, caller }, name, bytes, { type }),
+      deps.files.upload({ actorId: actor.id, caller }, name, bytes, { type }),
     )
   })
   return goOn(deps, exchange, Params.none, '/files', 'uploaded')

@@ -106,7 +106,7 @@ export function importRoutes({ imports, baseUrl }: ImportRouteDeps): readonly Ro
       responses: {
         202: { text: 'The import has begun. `Location` has its progress', schema: importSchema },
         ...writeErrors,
-        ...errorResponses(507),
+        ...errorResponses(429, 507),
       },
       handler: async ({ actor, caller, request, query }) => {
         const state = await imports.begin(actor, caller, request.stream(), query.existing)

@@ -161,12 +161,12 @@ function changeRoutes({ files }: FileRouteDeps): readonly Route[] {
         200: { text: 'Replaced', schema: fileSchema },
         201: { text: 'Created', schema: fileSchema },
         ...writeErrors,
-        ...errorResponses(413, 415, 507),
+        ...errorResponses(413, 415, 429, 507),
       },
       handler: async (exchange) => {
         const { request, actor, caller } = exchange
         requirePlainBody(request)
-        const stored = await files.put({ actorId: actor.id, caller }, nameOf(exchange), request.stream(), {
+        const stored = await files.upload({ actorId: actor.id, caller }, nameOf(exchange), request.stream(), {
           type: request.header('content-type'),
           size: sizeOf(request),
           hash: digestOf(request),
