@@ -30,15 +30,31 @@ export async function findFact(q: Queries, key: PeerKey, kind: FactKind): Promis
   return row === undefined ? null : known(row.data)
 }
 
-/** Finds the metadata of all peers of an actor. */
-export async function findFactsOf(q: Queries, actorId: string, kind: FactKind): Promise<ReadonlyMap<string, JsonText>> {
-  const rows = await q.all<{ name: string; data: string }>(
-    'SELECT name, data FROM attribute WHERE actor_id = $1 AND bucket = $2',
+/** The most peers of a page. */
+export const factsOfPage = 256
+/** Longer metadata is left out of a page, in bytes. A peer decides how long its own is. */
+const longestInPage = 4096
+
+/** The metadata of the next peers after a name, by name. Null where it is too long to be read for many peers. */
+export async function findFactPage(
+  q: Queries,
+  actorId: string,
+  kind: FactKind,
+  after: string,
+): Promise<readonly { readonly name: string; readonly peerId: string; readonly fact: JsonText | null }[]> {
+  const rows = await q.all<{ name: string; data: string | null }>(
+    `SELECT name, CASE WHEN octet_length(data) <= ${longestInPage} THEN data END AS data FROM attribute
+     WHERE actor_id = $1 AND bucket = $2 AND name > $3 ORDER BY name LIMIT ${factsOfPage}`,
     actorId,
     factBuckets[kind],
+    after,
   )
   const prefix = factName({ actorId, peerId: '' })
-  return new Map(rows.map(({ name, data }) => [name.slice(prefix.length), known(data)]))
+  return rows.map(({ name, data }) => ({
+    name,
+    peerId: name.slice(prefix.length),
+    fact: data === null ? null : known(data),
+  }))
 }
 
 export async function putFact(tx: Transaction, key: PeerKey, kind: FactKind, data: string, now: number): Promise<void> {

@@ -1,4 +1,5 @@
 /** Metadata about peers: their profiles, their capabilities, and the permissions that they grant. */
+import { setImmediate } from 'node:timers/promises'
 import {
   elements,
   isObject,
@@ -23,7 +24,7 @@ import { emptyPending, markForFetch } from './subscriber-store.ts'
 import { removeNames } from './copy/remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
-import { type FactKind, findFact, findFactsOf, ownersOf, type PeerKey, putFact } from './facts-store.ts'
+import { type FactKind, factsOfPage, findFact, findFactPage, ownersOf, type PeerKey, putFact } from './facts-store.ts'
 import type { PeerLinks, Reading } from './peer-link.ts'
 
 const grantFields = {
@@ -99,10 +100,17 @@ export class PeerFacts {
     return found === null ? undefined : toPlain(found)
   }
 
-  /** Returns the last fetched profiles of an actor's peers, by peer. */
+  /** Returns the last fetched profiles of an actor's peers, by peer, in pages. Long ones are left out: `find` reads them. */
   async profiles(actorId: string): Promise<ReadonlyMap<string, Json>> {
-    const found = await this.#deps.store.read((q) => findFactsOf(q, actorId, 'profile'))
-    return new Map([...found].map(([peerId, profile]) => [peerId, toPlain(profile)]))
+    const profiles = new Map<string, Json>()
+    for (let after = ''; ; ) {
+      const page = await this.#deps.store.read((q) => findFactPage(q, actorId, 'profile', after))
+      for (const { peerId, fact } of page) if (fact !== null) profiles.set(peerId, toPlain(fact))
+      const last = page.at(-1)
+      if (last === undefined || page.length < factsOfPage) return profiles
+      after = last.name
+      await setImmediate()
+    }
   }
 
   /** Fetches in the background. */

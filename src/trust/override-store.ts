@@ -53,6 +53,15 @@ export async function findOverrides(
   return rows.map(({ actorId, peerId, ...row }) => ({ actorId, peerId, override: toOverride(row) }))
 }
 
+/** The peers of an actor that have an override. */
+export async function findOverridden(q: Queries, actorId: string): Promise<ReadonlySet<string>> {
+  const rows = await q.all<{ peerId: string }>(
+    'SELECT peer_id AS "peerId" FROM permission_override WHERE actor_id = $1',
+    actorId,
+  )
+  return new Set(rows.map(({ peerId }) => peerId))
+}
+
 export async function putOverride(tx: Transaction, actorId: string, peerId: string, override: Override): Promise<void> {
   await tx.run(
     `INSERT INTO permission_override (actor_id, peer_id, rules, created_by, notes, updated_at)

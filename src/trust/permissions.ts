@@ -38,7 +38,14 @@ import {
 } from '../permission/grants.ts'
 import { decide } from '../permission/decision.ts'
 import { requireKnownRights } from '../permission/known-rights.ts'
-import { deleteOverride, findOverride, findOverrides, type Override, putOverride } from './override-store.ts'
+import {
+  deleteOverride,
+  findOverridden,
+  findOverride,
+  findOverrides,
+  type Override,
+  putOverride,
+} from './override-store.ts'
 import type { Category } from '../permission/operation.ts'
 import type { Relationships } from './relationships.ts'
 import {
@@ -119,6 +126,11 @@ export class Permissions {
     )
     if (trust === null || (relationship !== undefined && trust.relationship !== relationship)) return null
     return { trust, override, effective: relationships.effective(trust.relationship, override) }
+  }
+
+  /** The peers whose permissions the owner has changed. */
+  overridden(actorId: string): Promise<ReadonlySet<string>> {
+    return this.#deps.store.read((q) => findOverridden(q, actorId))
   }
 
   /** Returns the overrides of these peers. Peers without an override are left out. */

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { known } from '../../src/json/json.ts'
 import { findBeforeWrite, findKinds, putValues } from '../../src/property/property-store.ts'
 import { insertDiffs } from '../../src/publication/diff-store.ts'
+import { addRelationships } from '../support/heavy-actor.ts'
 import { authorizeClient, rpc } from '../support/mcp-client.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor } from '../support/service.ts'
@@ -88,6 +89,64 @@ forEachService((start, dialect) => {
       assert.deepEqual(await idsAt('/trust?type=none'), [])
       const handle = await service.app.actors.get(actor.id)
       assert.equal((await handle?.trust.list())?.length, 520)
+    })
+
+    it('renders few relationships in one turn, and reads no rules and no long profile (HTTP-34)', async () => {
+      let asked = 0
+      let most = 0
+      const now = (): number => {
+        // Each row of the page asks once, for its times.
+        if (asked === 0) setImmediate(() => (asked = 0))
+        asked += 1
+        most = Math.max(most, asked)
+        return Date.now()
+      }
+      const service = await start({ now })
+      const actor = await service.createActor()
+      const { store, keyRing } = await service.app.running()
+      await addRelationships({ store, keyRing, actorId: actor.id }, 2100)
+      const facts = Array.from({ length: 2100 }, (_, n) => [
+        `${actor.id}:peer-${n}`,
+        JSON.stringify({ displayname: `Name ${n}.`, description: n % 2 === 0 ? '' : 'x'.repeat(5000) }),
+        `peer-${n}`,
+        JSON.stringify({ properties: { patterns: [`secret rule ${n}`], operations: ['read'] } }),
+      ])
+      await store.write(async (tx) => {
+        const made = 'rows($2, name TEXT, data TEXT, peer TEXT, rules TEXT) AS made WHERE true'
+        await tx.run(
+          `INSERT INTO attribute (actor_id, bucket, name, data, timestamp)
+           SELECT $1, '_peer_profiles', made.name, made.data, 1 FROM ${made}`,
+          actor.id,
+          JSON.stringify(facts),
+        )
+        await tx.run(
+          `INSERT INTO permission_override (actor_id, peer_id, rules, created_by, notes, updated_at)
+           SELECT $1, made.peer, made.rules, '', '', 1 FROM ${made}`,
+          actor.id,
+          JSON.stringify(facts),
+        )
+      })
+      const browser = await OwnersBrowser.open(service, actor)
+      for (const [query, has] of [
+        // The picture always has the first one.
+        ['', [true, false, false]],
+        ['?sort=name&order=descending', [true, false, false]],
+        ['?q=name+2.', [true, false, true]],
+      ] as const) {
+        service.reset()
+        most = 0
+        const page = await (await browser.get(`/trust${query}`)).text()
+        assert.deepEqual(
+          ['Name 0.', 'Name 1.', 'Name 2.'].map((name) => page.includes(name)),
+          has,
+          query,
+        )
+        assert.ok(most >= 256 && most <= 400, `${query}: ${most} rows in one turn`)
+        assert.deepEqual(
+          service.statements.filter((sql) => /\brules\b[^(]*FROM permission_override/.test(sql)),
+          [],
+        )
+      }
     })
 
     it('has the first items of each list, as a peer sees them (HTTP-23)', async () => {

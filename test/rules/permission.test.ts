@@ -214,6 +214,38 @@ describe('a decision', () => {
     }
   })
 
+  it('of many relationships runs the first check once for those that are alike (HTTP-34)', async () => {
+    const permission = new Permission(grantAll)
+    let checks = 0
+    const first = permission.mayTouch.bind(permission)
+    permission.mayTouch = (caller, operation) => {
+      checks += 1
+      return first(caller, operation)
+    }
+    const kinds = [
+      peer,
+      { ...peer, approved: false },
+      { ...peer, peerId: '' },
+      client,
+      { ...client, clientId: '' },
+      { ...client, relationship: '' },
+    ] as const
+    const relations = Array.from({ length: 100 }, (_, n) =>
+      kinds.map((caller) => ({
+        actorId: 'actor1',
+        caller: { ...caller, peerId: caller.peerId === '' ? '' : `${caller.peerId}${n}` },
+      })),
+    ).flat()
+    const judgeOf = await permission.judgeEach(noQueries, relations)
+    const judges = relations.map(judgeOf)
+    assert.ok(checks < 100, `${checks} checks`)
+    const operation = { category: 'properties', right: 'read', target: 'color' } as const
+    assert.deepEqual(
+      judges.map((judge) => judge(operation).allowed),
+      Array.from({ length: 100 }, () => [true, false, false, true, false, false]).flat(),
+    )
+  })
+
   it('calls the rules of peers and clients only, with the complete operation', async () => {
     const asked: unknown[] = []
     const permission = new Permission(async (actorId, caller) => (operation) => {

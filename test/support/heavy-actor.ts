@@ -107,7 +107,7 @@ async function addItems({ app }: TestService, { id }: TestActor, count: number):
 }
 
 /** Each peer has one subscription. */
-async function addRelationships({ store, keyRing, actorId }: Filling, count: number): Promise<void> {
+export async function addRelationships({ store, keyRing, actorId }: Filling, count: number): Promise<void> {
   await inBatches(store, count, async (tx, from, to) => {
     const peers = numbers(from, to).map((n) => {
       const peerId = `peer-${n}`

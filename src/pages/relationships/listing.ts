@@ -75,6 +75,9 @@ function fits({ peer, relationship_name, baseuri }: TrustRow, search: string): b
   return [peer.name, peer.own_name, baseuri, relationship_name].some((text) => text.toLowerCase().includes(search))
 }
 
+/** More rows than this are compared by their characters, because the order of a language takes long. */
+const mostCompared = 2000
+
 /** Sorts by the column, and then by the last contact, because the sort is stable. */
 function sorted(
   rows: readonly TrustRow[],
@@ -82,18 +85,23 @@ function sorted(
   order: 'ascending' | 'descending',
 ): readonly TrustRow[] {
   const sign = order === 'ascending' ? 1 : -1
-  return rows.toSorted((a, b) => sign * compare(a, b, sort))
+  const compare = sort === 'active' || rows.length > mostCompared ? byCharacters : compareNames
+  return rows.toSorted((a, b) => sign * compare(comparedBy(a, sort), comparedBy(b, sort)))
 }
 
-function compare(a: TrustRow, b: TrustRow, by: ConnectionColumn): number {
+function byCharacters(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function comparedBy({ peer, relationship_name, standing_word, last_contact }: TrustRow, by: ConnectionColumn): string {
   switch (by) {
     case 'name':
-      return compareNames(a.peer.name, b.peer.name)
+      return peer.name
     case 'level':
-      return compareNames(a.relationship_name, b.relationship_name)
+      return relationship_name
     case 'state':
-      return compareNames(a.standing_word, b.standing_word)
+      return standing_word
     case 'active':
-      return a.last_contact.at < b.last_contact.at ? -1 : a.last_contact.at > b.last_contact.at ? 1 : 0
+      return last_contact.at
   }
 }

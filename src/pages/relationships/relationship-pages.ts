@@ -41,6 +41,7 @@ import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName, trustRow } from '../shared/trust-rows.ts'
+import { mapInTurns } from '../shared/in-turns.ts'
 import type { PeerQuery, RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
@@ -55,16 +56,12 @@ export async function showTrusts(
     pageValues(deps, exchange, '/trust'),
     peersOf(deps, actor.id, messages),
   ])
-  const custom = await deps.permissions.overrides(
-    actor.id,
-    trusts.map(({ peerId }) => peerId),
-  )
-  const rows = trusts
-    .toSorted((a, b) => b.lastAccessed - a.lastAccessed || (a.peerId < b.peerId ? -1 : 1))
-    .map((trust) => {
-      const { peerId } = trust
-      return trustRow(deps, trust, { peer: nameOf(peerId), isCustom: custom.has(peerId) }, messages)
-    })
+  const custom = await deps.permissions.overridden(actor.id)
+  const latestFirst = trusts.toSorted((a, b) => b.lastAccessed - a.lastAccessed || (a.peerId < b.peerId ? -1 : 1))
+  const rows = await mapInTurns(latestFirst, (trust) => {
+    const { peerId } = trust
+    return trustRow(deps, trust, { peer: nameOf(peerId), isCustom: custom.has(peerId) }, messages)
+  })
   const { selected, ...listing } = selectConnections(rows, query, `${values.actor_www}/trust`, messages)
   const paging = pagingOf(query, selected.length, rowsOnAPage)
   const page = deps.pages.trust({

@@ -20,10 +20,9 @@ export interface Peers {
   readonly trusts: readonly Trust[]
   /** Returns the name of a peer, even without a current relationship. */
   readonly nameOf: (peerId: string) => PeerName
-  readonly profileOf: (peerId: string) => Json | undefined
 }
 
-/** Loads the relationships and profiles of all peers with two statements. */
+/** Loads the relationships and the short profiles of all peers, page by page. */
 export async function peersOf(
   { trusts: all, facts, basePath }: PeerNameDeps,
   actorId: string,
@@ -48,7 +47,6 @@ export async function peersOf(
         is_app: false,
       }
     },
-    profileOf: (peerId) => profiles.get(peerId),
   }
 }
 
