@@ -41,7 +41,7 @@ import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName, trustRow } from '../shared/trust-rows.ts'
-import { mapInTurns } from '../shared/in-turns.ts'
+import { mapInTurns } from '../listing/in-turns.ts'
 import type { PeerQuery, RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
