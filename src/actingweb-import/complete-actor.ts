@@ -71,7 +71,7 @@ export async function completeActor(tx: Transaction, deps: CompleteDeps, complet
   for (const { refreshToken, expiresAt } of sessions) await deps.tokens.adopt(tx, actor.id, refreshToken, expiresAt)
   await keepProviderTokens(tx, deps, completion)
   for (const [createdAt, diffs] of Map.groupBy(left.diffs, (diff) => diff.createdAt)) {
-    const entries = diffs.map((diff) => ({ ...diff, kind: 'diff' as const, replaces: false }))
+    const entries = diffs.map((diff) => ({ ...diff, kind: 'diff' as const, replaces: false, deletions: null }))
     await insertDiffs(tx, actor.id, entries, { createdAt, hops: 0 })
   }
   for (const peerId of new Set(left.behind.map((one) => one.peerId)))

@@ -309,9 +309,17 @@ export const recordKinds: readonly RecordKind[] = [
       time('created_at'),
       time('cleared_at', nullable),
       integer('hops'),
+      json('deletions', nullable),
     ],
     isOfMove: true,
     longColumn: 'data',
+  },
+  {
+    kind: 'missed_deletion',
+    table: 'missed_deletion',
+    key: ['peer_id', 'subscription_id', 'about'],
+    members: [text('peer_id'), text('subscription_id'), text('about'), value('data'), flag('is_shown')],
+    isOfMove: true,
   },
   {
     kind: 'delivered',

@@ -1,5 +1,9 @@
 /** The SQL of a replacement: what goes, what stays, and what subscribers receive. */
 import { deleteAllLookups } from '../actor/lookup.ts'
+import { kinds } from '../property/kinds.ts'
+import type { PropertyKind } from '../property/property-store.ts'
+import { inEachScope } from '../publication/changed-rights.ts'
+import { insertMissedOfAll, keepAllMissedDiffs } from '../publication/missed-store.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { RecordRow } from './record-rows.ts'
 import { insertResyncs } from './restored-rows.ts'
@@ -73,20 +77,27 @@ export interface ClearedActor {
 
 /** Deletes some properties. The rows of long lists are deleted later. False: none is left. */
 export async function clearProperties(tx: Transaction, { actorId, trial, keep }: ClearedActor): Promise<boolean> {
-  const rows = await tx.all<{ name: string; kind: string }>(
+  const rows = await tx.all<{ name: string; kind: PropertyKind }>(
     'SELECT name, kind FROM property WHERE actor_id = $1 ORDER BY name LIMIT $2',
     actorId,
     batchProperties,
   )
   if (rows.length === 0) return false
   const names = JSON.stringify(rows.map(({ name }) => [name]))
-  const archived = await tx.all<{ name: string; value: string }>(
-    `SELECT name, value FROM property WHERE actor_id = $1 AND kind = 'value'
+  const archived = await tx.all<{ name: string; kind: string; value: string | null }>(
+    `SELECT name, kind, CASE WHEN kind = 'value' THEN value END AS value FROM property WHERE actor_id = $1
        AND name IN ARRAY (SELECT name FROM rows($2, name TEXT) AS gone)`,
     trial,
     names,
   )
   const valueOf = new Map(archived.map(({ name, value }) => [name, value]))
+  // The resync of a subscriber deletes nothing.
+  const deleted = rows.filter(({ name }) => !valueOf.has(name))
+  await insertMissedOfAll(
+    tx,
+    actorId,
+    deleted.map(({ name, kind }) => inEachScope({ name, data: kinds[kind].removal(name).blob })),
+  )
   const values = rows.filter(({ kind }) => kind === 'value')
   await keep(
     tx,
@@ -135,6 +146,7 @@ export async function discardObjects(tx: Transaction, actorId: string): Promise<
 export async function resyncSubscribers(tx: Transaction, actorId: string, now: number): Promise<void> {
   await tx.run('DELETE FROM waiting_change WHERE actor_id = $1', actorId)
   await tx.run('UPDATE actor SET waiting_changes = 0 WHERE id = $1', actorId)
+  await keepAllMissedDiffs(tx, actorId)
   await tx.run('DELETE FROM diff WHERE actor_id = $1', actorId)
   await tx.run(
     `UPDATE delivery SET outcome = 'superseded' WHERE actor_id = $1 AND outcome = 'waiting'

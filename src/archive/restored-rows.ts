@@ -115,6 +115,7 @@ export async function insertResyncs(
       kind: 'resync' as const,
       data: known('""'),
       replaces: false,
+      deletions: null,
       changed: '',
       isCallback,
       dueAt: isCallback && row['state'] === 'live' ? now : null,

@@ -58,6 +58,17 @@ async function doubtSubscribers(tx: Transaction, now: number, spread: number): P
        SELECT s.committed FROM publisher_subscription s WHERE s.actor_id = delivery.actor_id
          AND s.peer_id = delivery.peer_id AND s.subscription_id = delivery.subscription_id)`,
   )
+  // The full state deletes nothing, so the peers get these deletions after it.
+  await tx.run(
+    `/* restore */ INSERT INTO missed_deletion (actor_id, peer_id, subscription_id, about, data, is_shown)
+     SELECT diff.actor_id, diff.peer_id, diff.subscription_id, 'diff ' || diff.sequence, diff.deletions, 1 FROM diff
+     JOIN delivery ON delivery.actor_id = diff.actor_id AND delivery.peer_id = diff.peer_id
+       AND delivery.subscription_id = diff.subscription_id AND delivery.sequence = diff.sequence
+     JOIN publisher_subscription s ON s.actor_id = diff.actor_id AND s.peer_id = diff.peer_id
+       AND s.subscription_id = diff.subscription_id
+     WHERE diff.deletions <> '' AND delivery.outcome IN ('failed', 'superseded') AND s.granularity IN ('high', 'low')
+     ON CONFLICT DO NOTHING`,
+  )
   await tx.run('/* restore */ DELETE FROM diff')
   // A stopped subscription writes its resync when its repair is due.
   await tx.run(

@@ -6,66 +6,75 @@ import { kinds } from '../property/kinds.ts'
 import type { UnreadProperty } from '../property/property-store.ts'
 import type { Scope } from '../subscription/scope.ts'
 import type { ChangedRights } from '../trust/permissions.ts'
+import type { NamedDeletion, ScopedDeletion } from './missed-store.ts'
 import { projectDiff } from './project-diff.ts'
 
 type Named = Pick<UnreadProperty, 'name' | 'kind'>
 
 export interface ChangedCopy {
-  /** The diff that deletes what the peer may no longer read. Null: nothing. */
-  readonly erasure: JsonText | null
+  /** The deletions of what the peer may no longer read. */
+  readonly lost: readonly NamedDeletion[]
   /** The peer may read more, or a part of what is deleted, so it needs the full state. */
   readonly needsState: boolean
 }
 
-/**
- * The deletions in diffs that did not arrive, besides those of properties that the peer may read now. Null: none.
- *
- * @param missed Projected diffs, ascending.
- */
-export function missedErasure(
-  missed: readonly JsonText[],
-  { subtarget }: Scope,
-  isShown: (name: string) => boolean,
-): JsonText | null {
-  const isWhole = subtarget === ''
-  const changes = missed.flatMap((data) => (isWhole ? [...(members(data) ?? [])] : [[subtarget, data] as const]))
-  const left = [...new Map(changes)].filter(([name, data]) => {
-    // The change of a list in a scope with one property has the name of the list around it.
-    const change = isWhole ? data : (members(data)?.get(subtarget) ?? data)
-    return deletes(change) && !isShown(name)
-  })
-  const [only] = left
-  if (only === undefined) return null
-  return isWhole ? object(left) : only[1]
+/** The part of a projected diff that deletes names. */
+export function deletionsIn(data: JsonText, { subtarget }: Scope): NamedDeletion[] {
+  // Most diffs delete nothing, and are not parsed for that.
+  if (!data.includes('""') && !data.includes('"delete_all"')) return []
+  const all = members(data)
+  if (subtarget === '')
+    return [...(all ?? [])].flatMap(([name, change]) => (deletes(change) ? [{ name, data: change }] : []))
+  // The change of a list has the name of the list around it, also in a scope with one property.
+  const list = all?.get(subtarget)
+  return data === gone || (list !== undefined && deletesList(list)) ? [{ name: subtarget, data }] : []
 }
+
+/** The diff that makes these deletions, the last one of each name. Null: none. */
+export function deletionDiff(deletions: readonly NamedDeletion[], { subtarget }: Scope): JsonText | null {
+  const byName = new Map(deletions.map(({ name, data }) => [name, data]))
+  const [only] = byName.values()
+  if (only === undefined) return null
+  return subtarget === '' ? object([...byName]) : only
+}
+
+const gone = '""'
 
 /** Whether the change of a property or list in a diff deletes it. */
 function deletes(change: JsonText): boolean {
-  const operation = members(change)?.get('operation')
-  return change === '""' || (operation !== undefined && stringValue(operation) === 'delete_all')
+  return change === gone || deletesList(change)
 }
 
-/** Compares the properties that exist, so an erasure has only names that the peer might read before. */
-export function changedCopy(
-  { before, after }: ChangedRights,
-  { target, subtarget, resource }: Scope,
-  present: readonly Named[],
-): ChangedCopy {
-  const may = (rules: EffectiveRules, path: string): boolean =>
+function deletesList(change: JsonText): boolean {
+  const operation = members(change)?.get('operation')
+  return operation !== undefined && stringValue(operation) === 'delete_all'
+}
+
+/** Gives a deletion to all subscriptions. */
+export function inEachScope({ name, data }: NamedDeletion): ScopedDeletion {
+  const ofTarget = object([[name, data]])
+  return { name, ofTarget, ofName: data === gone ? data : ofTarget, hasParts: data === gone }
+}
+
+/** Judges by the rules which names in the scope the peer may read. */
+export function readerBy(rules: EffectiveRules, { subtarget, resource }: Scope): (name: string) => boolean {
+  const may = (path: string): boolean =>
     decide(rules, { category: 'properties', operation: 'read', target: path }).allowed
-  const mayRead = (rules: EffectiveRules, { name }: Named): boolean =>
-    may(rules, name) || (subtarget !== '' && resource !== '' && may(rules, `${name}/${resource}`))
+  return (name) => may(name) || (subtarget !== '' && resource !== '' && may(`${name}/${resource}`))
+}
+
+/** Compares the properties that exist, so the deletions have only names that the peer might read before. */
+export function changedCopy({ before, after }: ChangedRights, scope: Scope, present: readonly Named[]): ChangedCopy {
+  const { subtarget } = scope
+  const [mayBefore, mayAfter] = [readerBy(before, scope), readerBy(after, scope)]
   const inScope = subtarget === '' ? present : present.filter(({ name }) => name === subtarget)
-  const lost = inScope.filter((one) => mayRead(before, one) && !mayRead(after, one))
-  const hasGained = inScope.some((one) => !mayRead(before, one) && mayRead(after, one))
-  const removals = lost.flatMap(
-    ({ name, kind }) => projectDiff(kinds[kind].removal(name), { target, subtarget, resource })?.data ?? [],
-  )
-  const [only = null] = removals
-  const isWhole = subtarget === ''
+  const lost = inScope.filter(({ name }) => mayBefore(name) && !mayAfter(name))
   return {
-    erasure: isWhole && only !== null ? object(removals.flatMap((data) => [...(members(data) ?? [])])) : only,
+    lost: lost.flatMap(({ name, kind }) => {
+      const removal = projectDiff(kinds[kind].removal(name), scope)
+      return removal === null ? [] : deletionsIn(removal.data, scope)
+    }),
     // A peer may keep the right to read single keys of the property.
-    needsState: hasGained || (!isWhole && lost.length > 0),
+    needsState: inScope.some(({ name }) => !mayBefore(name) && mayAfter(name)) || (subtarget !== '' && lost.length > 0),
   }
 }

@@ -73,7 +73,8 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   trust.trustEnding.on(deletePublisherSubscriptions)
   trust.trustRenewed.on((tx, actorId, peerId) => repairFirst(tx, { actorId, peerId }, now()))
   trust.trustApproved.on(async (tx, actor, approved) => {
-    if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.notify(tx, approved)
+    if (await publisher.resyncPeer(tx, actor, approved.peerId, presentOf(property)))
+      await trust.permissions.notify(tx, approved)
   })
   trust.rightsChanged.on((tx, actor, change) => publisher.rightsChanged(tx, actor, change, presentOf(property)))
   const publications = new Publications({
@@ -82,6 +83,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
     registry,
     permission,
     publisher,
+    presentOf: presentOf(property),
     waitingChanges,
     log,
     now,
@@ -120,8 +122,10 @@ function createWorker(runtime: Runtime, needs: PublicationNeeds) {
       const actor = await actors.find(actorId)
       return actor === null ? null : trust.trusts.settleRenewal(actor, offer)
     },
-    writeResync: ({ actorId, ...subscription }) =>
-      runtime.store.writeActor(actorId, (tx) => publisher.repair(tx, actorId, subscription, presentOf(property))),
+    writeRepair: ({ actorId, ...subscription }, { hasState }) =>
+      runtime.store.writeActor(actorId, (tx) =>
+        publisher.repair(tx, actorId, subscription, { presentOf: presentOf(property), hasState }),
+      ),
     fullState: async (actorId, caller, scope) => {
       const actor = await actors.find(actorId)
       if (actor?.residence === 'replacing') throw actorClosed()

@@ -46,6 +46,7 @@ import {
   commitOutcomes,
   extendLease,
   longestLookMs,
+  onlyDeletions,
   putFullState,
   type QueueKey,
   type Repair,
@@ -74,8 +75,8 @@ export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly policy: DeliveryPolicy
   readonly times: PeerTimes
   readonly fullState: FullState
-  /** Writes a resync into the queue. False: the peer may read nothing of its scope. */
-  readonly writeResync: (queue: QueueKey) => Promise<boolean>
+  /** Writes what repairs the copy into the queue. False: the peer may read nothing of its scope, and lacks no deletions. */
+  readonly writeRepair: (queue: QueueKey, options: { readonly hasState: boolean }) => Promise<boolean>
   /** Notifies watching pages and clients of an outcome. */
   readonly announce: (queue: QueueKey) => Promise<void>
   readonly now: () => number
@@ -355,8 +356,9 @@ export class DeliveryBatches {
 
   /** Writes the resync that brings the copy of the peer back, and ends the stop of a queue. */
   async #repair(lease: QueueLease, state: QueueState): Promise<BatchResult> {
-    const isWritten = await this.#deps.writeResync(lease.queue)
-    const repair = isWritten ? state.repair : noDoubt
+    const hasState = state.repair.failures === onlyDeletions && !holdsChanges(state)
+    const isWritten = await this.#deps.writeRepair(lease.queue, { hasState })
+    const repair = isWritten && !hasState ? { ...state.repair, failures: Math.max(0, state.repair.failures) } : noDoubt
     const committed = isWritten && holdsChanges(state) ? state.sequence : 0
     return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now', { committed })
   }
@@ -409,6 +411,7 @@ export class DeliveryBatches {
       repair,
       repairWasAt: state.repair.at,
       isRepaired: state.repair.at !== null && repair.at === null,
+      isWhole: last.isWhole && last.verdict.kind === 'delivered',
       failingSince: isHealthy ? null : (state.failingSince ?? now()),
       attempts: sent.map(({ attempt }) => attempt),
       circuit: isSame(circuit, state.circuit) ? null : last.onCircuit,
@@ -530,8 +533,9 @@ function repairAfter(before: Repair, { verdict, isWhole, isLoop }: Sent, now: nu
   if (verdict.kind === 'retry' || isLoop) return before
   const isStopped = verdict.kind === 'stop'
   // Further diffs that fail do not delay the repair.
-  if (!isWhole && !isStopped && at !== null) return before
-  return { at: now + repairDelayMs(failures, random, isStopped), failures: failures + Number(isWhole || isStopped) }
+  const failed = Math.max(0, failures)
+  if (!isWhole && !isStopped && at !== null) return { at, failures: failed }
+  return { at: now + repairDelayMs(failed, random, isStopped), failures: failed + Number(isWhole || isStopped) }
 }
 
 /**

@@ -3,7 +3,7 @@ import type { JsonText } from '../json/json.ts'
 import { naming, runByActor } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { SubscriptionOf } from './backlog-store.ts'
-import { mayDelete } from './queue-state-store.ts'
+import { keepMissedDiffs, missedDiff } from './missed-store.ts'
 
 /** A publisher-side subscription with the facts that a change needs. */
 export interface Subscriber {
@@ -73,6 +73,8 @@ export interface DiffEntry {
   readonly kind: 'diff' | 'resync' | 'erasure'
   readonly data: JsonText
   readonly replaces: boolean
+  /** The part of the data that deletes names. Null: it deletes none. */
+  readonly deletions: JsonText | null
   /** JSON array: up to five names that changed, and the number of further ones. Empty: everything, as after a resync. */
   readonly changed: string
   /** True: sent as a callback. False: only kept for polling. */
@@ -173,7 +175,7 @@ function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffE
 export function insertDiffs(
   tx: Transaction,
   actorId: string,
-  entries: readonly Pick<DiffEntry, 'peerId' | 'subscriptionId' | 'sequence' | 'kind' | 'data' | 'replaces'>[],
+  entries: readonly Omit<DiffEntry, 'changed' | 'isCallback' | 'dueAt'>[],
   { createdAt, hops }: Pick<Made, 'createdAt' | 'hops'>,
 ): Promise<number> {
   const texts = new Distinct()
@@ -184,13 +186,15 @@ export function insertDiffs(
     entry.kind,
     texts.placeOf(entry.data),
     Number(entry.replaces),
+    entry.deletions === null ? null : texts.placeOf(entry.deletions),
   ])
   return tx.run(
-    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops)
+    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops, deletions)
      SELECT $1, made.peer, made.subscription, made.sequence, made.kind, content.data, made.replaces, CAST($4 AS BIGINT),
-       CAST($5 AS BIGINT)
-     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, text BIGINT, replaces BIGINT) AS made
-     JOIN rows($3, text BIGINT, data TEXT) AS content ON content.text = made.text`,
+       CAST($5 AS BIGINT), COALESCE(deleted.data, '')
+     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, text BIGINT, replaces BIGINT, deleted BIGINT) AS made
+     JOIN rows($3, text BIGINT, data TEXT) AS content ON content.text = made.text
+     LEFT JOIN rows($3, text BIGINT, data TEXT) AS deleted ON deleted.text = made.deleted`,
     actorId,
     JSON.stringify(rows),
     texts.rows(),
@@ -213,6 +217,7 @@ export interface Prefix {
  */
 export async function dropOldest(tx: Transaction, prefixes: readonly Prefix[], now: number): Promise<void> {
   const rows = prefixes.map((prefix) => [prefix.actorId, prefix.peerId, prefix.subscriptionId, prefix.upTo])
+  await keepMissedDiffs(tx, prefixes)
   await runByActor(tx, rows, (own, only) => dropRows(tx, JSON.stringify(own), only, now))
 }
 
@@ -395,26 +400,34 @@ export async function acknowledgeDiffs(
   )
 }
 
-/** Longer diffs are values in which an empty string occurs. All of them together must fit into memory. */
-const longestDeletion = 16_384
-
-/** The diffs of a subscription that may delete a value and that the peer may not have, ascending. */
+/** The deletions in diffs that the peer may not have, ascending. */
 export async function findMissedDeletions(
   q: Queries,
   { actorId, peerId, subscriptionId }: Omit<Prefix, 'upTo'>,
 ): Promise<JsonText[]> {
-  const rows = await q.all<{ data: JsonText }>(
-    `SELECT diff.data FROM diff JOIN delivery w ON w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id
-       AND w.subscription_id = diff.subscription_id AND w.sequence = diff.sequence
-     WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND w.actor_id = $1
-       AND w.outcome IN ('waiting', 'failed', 'superseded') AND ${mayDelete}
-       AND (diff.kind = 'erasure' OR LENGTH(diff.data) <= $4) ORDER BY diff.sequence`,
+  const rows = await q.all<{ deletions: JsonText }>(
+    `SELECT diff.deletions FROM diff WHERE ${missedDiff('$1')}
+       AND diff.peer_id = $2 AND diff.subscription_id = $3 ORDER BY diff.sequence`,
     actorId,
     peerId,
     subscriptionId,
-    longestDeletion,
   )
-  return rows.map(({ data }) => data)
+  return rows.map(({ deletions }) => deletions)
+}
+
+/** Forgets the deletions in diffs up to a number, because a later diff repeats those that the peer may not have. */
+export async function clearDeletions(
+  tx: Transaction,
+  { actorId, peerId, subscriptionId, upTo }: Prefix,
+): Promise<void> {
+  await tx.run(
+    `UPDATE diff SET deletions = ''
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence <= $4 AND deletions <> ''`,
+    actorId,
+    peerId,
+    subscriptionId,
+    upTo,
+  )
 }
 
 /** Continues the numbers of a subscription after `upTo`. False: they are there already. */

@@ -21,7 +21,6 @@ import {
   findDiff,
   findDiffs,
   findTimeline,
-  raiseSequence,
   type StoredDiff,
   type TimelineEntry,
 } from './diff-store.ts'
@@ -35,7 +34,7 @@ import {
   findSubscriptionsOf,
   insertPublisherSubscription,
 } from './publisher-store.ts'
-import type { Publisher } from './publisher.ts'
+import type { PresentOf, Publisher } from './publisher.ts'
 import {
   findRecords,
   type Records,
@@ -53,6 +52,7 @@ export interface PublicationsDeps {
   readonly registry: Registry
   readonly permission: Permission
   readonly publisher: Publisher
+  readonly presentOf: PresentOf
   readonly waitingChanges: Pick<WaitingChanges, 'catchUp'>
   readonly live: Live
   readonly log: Log
@@ -306,13 +306,11 @@ export class Publications {
    * known numbers, so the next number follows its own, as a resync.
    */
   async #catchUpWith(address: Address, sequence: number): Promise<void> {
-    const { store, publisher, log } = this.#deps
+    const { store, publisher, presentOf, log } = this.#deps
     const { actorId } = address
-    const isRaised = await store.writeActor(actorId, async (tx) => {
-      if (!(await raiseSequence(tx, { ...address, upTo: sequence }))) return false
-      await publisher.resyncOne(tx, actorId, address)
-      return true
-    })
+    const isRaised = await store.writeActor(actorId, (tx) =>
+      publisher.continueAfter(tx, actorId, { ...address, upTo: sequence }, presentOf),
+    )
     if (isRaised)
       log.warn(
         { subscriptionId: address.subscriptionId, sequence },
@@ -391,7 +389,7 @@ export class Publications {
   resume(actorId: string, suspension: Suspension): Promise<boolean> {
     return this.#deps.store.writeActor(actorId, async (tx) => {
       if (!(await deleteSuspension(tx, actorId, suspension))) return false
-      await this.#deps.publisher.resync(tx, actorId, suspension)
+      await this.#deps.publisher.resync(tx, actorId, suspension, this.#deps.presentOf)
       return true
     })
   }

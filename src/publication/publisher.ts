@@ -10,16 +10,28 @@ import { type Change, type ChangeSink, changedNames } from '../property/change.t
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { requestOrigin } from '../origin.ts'
 import type { ChangedRights } from '../trust/permissions.ts'
-import { changedCopy, missedErasure } from './changed-rights.ts'
+import { changedCopy, deletionDiff, deletionsIn, inEachScope, readerBy } from './changed-rights.ts'
 import {
   dropOldest,
   type DiffEntry,
+  clearDeletions,
   findMissedDeletions,
   findSubscribers,
   insertEntries,
+  raiseSequence,
   type Made,
   type Subscriber,
 } from './diff-store.ts'
+import {
+  findOpen,
+  insertMissed,
+  insertMissedOfAll,
+  keepMissedDiffs,
+  markShown,
+  type MissedDeletion,
+  type NamedDeletion,
+  takeMissed,
+} from './missed-store.ts'
 import { projectDiff, type ProjectedDiff } from './project-diff.ts'
 import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
 import type { SubscriptionOf } from './backlog-store.ts'
@@ -42,6 +54,9 @@ export interface PublisherDeps {
   /** The diffs of an actor with more subscriptions are written behind the response of the change. */
   readonly mostDirectSubscriptions: number
 }
+
+/** The properties that exist. */
+export type PresentOf = (q: Queries, actorId: string) => Promise<Parameters<typeof changedCopy>[2]>
 
 /** A waiting change counts as so many subscriptions at least: reading it has a cost of its own. */
 const leastCost = 25
@@ -71,6 +86,7 @@ export class Publisher {
       this.#readers(tx, actor.id, subscribers),
     ])
     const live = withoutSuspended(changes, suspensions)
+    await this.#keepSuspended(tx, actor.id, changes, suspensions)
     await this.#write(tx, actor.id, entriesOf(live, subscribers, mayRead, this.#now(tx)))
   }
 
@@ -89,10 +105,25 @@ export class Publisher {
   async #postpone(tx: Transaction, actor: LockedActor, changes: readonly Change[]): Promise<void> {
     const effective = changes.filter(({ changesNothing }) => changesNothing !== true)
     if (effective.length === 0) return
-    const live = withoutSuspended(effective, await findSuspensions(tx, actor.id))
+    const suspensions = await findSuspensions(tx, actor.id)
+    await this.#keepSuspended(tx, actor.id, effective, suspensions)
+    const live = withoutSuspended(effective, suspensions)
     if (live.length === 0) return
     await insertWaitingChange(tx, actor.id, { changes: live, ...this.#now(tx) })
     this.#deps.announceWaiting(tx, actor.id)
+  }
+
+  /** The resync that follows a suspension deletes nothing. */
+  async #keepSuspended(
+    tx: Transaction,
+    actorId: string,
+    changes: readonly Change[],
+    suspensions: readonly Suspension[],
+  ): Promise<void> {
+    if (suspensions.length === 0) return
+    const deleted = changes.flatMap(deletionsOf).filter(({ name }) => isSuspended(suspensions, 'properties', name))
+    if (deleted.length === 0) return
+    await insertMissedOfAll(tx, actorId, deleted.map(inEachScope))
   }
 
   /**
@@ -123,56 +154,60 @@ export class Publisher {
   }
 
   /** Writes one resync for each subscription of a resumed target whose peer may read any of it. */
-  async resync(tx: Transaction, actorId: string, { target, subtarget }: Suspension): Promise<void> {
+  async resync(
+    tx: Transaction,
+    actorId: string,
+    { target, subtarget }: Suspension,
+    presentOf: PresentOf,
+  ): Promise<void> {
     const subscribers = await findSubscribers(tx, actorId, target, subtarget === '' ? {} : { subtargets: [subtarget] })
-    await this.#resyncSubscribers(tx, actorId, subscribers, subtarget)
+    await this.#resyncSubscribers(tx, actorId, subscribers, { name: subtarget, presentOf })
   }
 
   /**
    * Writes one resync for each subscription of a peer whose rights are restored: changes in the meantime got no sequence
    * number. A suspended subscription gets its resync on resume. Returns whether the peer has subscriptions.
    */
-  async resyncPeer(tx: Transaction, actor: LockedActor, peerId: string): Promise<boolean> {
+  async resyncPeer(tx: Transaction, actor: LockedActor, peerId: string, presentOf: PresentOf): Promise<boolean> {
     if (actor.subscriptionCount === 0) return false
     const subscribers = await findSubscribers(tx, actor.id, 'properties', { peerId })
     if (subscribers.length === 0) return false
     const suspensions = await findSuspensions(tx, actor.id)
     const live = subscribers.filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
-    await this.#resyncSubscribers(tx, actor.id, live, '')
+    await this.#resyncSubscribers(tx, actor.id, live, { name: '', presentOf })
     return true
   }
 
-  /** Writes one resync for a subscription. False: it is suspended, or its peer may read nothing of it. */
-  async resyncOne(tx: Transaction, actorId: string, of: SubscriptionOf): Promise<boolean> {
-    return this.#resyncSubscribers(tx, actorId, await this.#live(tx, actorId, of), '')
-  }
-
   /**
-   * Like `resyncOne`, for a copy in doubt. Deletions that did not arrive follow the resync, because the Python library keeps what a
-   * full state lacks.
+   * Writes one resync for a copy in doubt, and the deletions that did not arrive, because the Python library keeps what a full
+   * state lacks. False: the subscription is suspended, or its peer may read nothing of it.
+   *
+   * @param options `hasState`: the copy only lacks deletions.
    */
   async repair(
     tx: Transaction,
     actorId: string,
     of: SubscriptionOf,
-    presentOf: (q: Queries, actorId: string) => Promise<readonly { readonly name: string }[]>,
+    options: { readonly presentOf: PresentOf; readonly hasState: boolean },
   ): Promise<boolean> {
     const [subscriber] = await this.#live(tx, actorId, of)
     if (subscriber === undefined) return false
+    if (options.hasState) return this.#resyncSubscribers(tx, actorId, [subscriber], { name: '', ...options })
     const missed = await findMissedDeletions(tx, { actorId, ...of })
-    if (missed.length === 0) return this.#resyncSubscribers(tx, actorId, [subscriber], '')
-    const present = new Set((await presentOf(tx, actorId)).map(({ name }) => name))
-    const mayRead = (await this.#readers(tx, actorId, [subscriber]))(subscriber)
-    const erasure = missedErasure(missed, subscriber, (name) => {
-      const isReadable = mayRead(name) || (subscriber.subtarget !== '' && maySeeAny(subscriber, name, mayRead))
-      return isReadable && present.has(name)
-    })
-    if (erasure === null) return this.#resyncSubscribers(tx, actorId, [subscriber], '')
-    const made = this.#now(tx)
-    // The peer takes the deletions only in order, so a resync precedes them also when it may read nothing.
-    const [first, second] = [subscriber.sequence + 1, subscriber.sequence + 2]
-    const entries = [resyncOf(subscriber, first, made), erasureOf(subscriber, second, erasure, made)]
-    await this.#write(tx, actorId, { entries, made })
+    if (missed.length > 0) await clearDeletions(tx, { actorId, ...of, upTo: subscriber.sequence })
+    return this.#resyncSubscribers(tx, actorId, [subscriber], { name: '', ...options, missed })
+  }
+
+  /** Continues the numbers of a subscription after one that its peer knows, with a resync. False: they are there already. */
+  async continueAfter(
+    tx: Transaction,
+    actorId: string,
+    of: SubscriptionOf & { readonly upTo: number },
+    presentOf: PresentOf,
+  ): Promise<boolean> {
+    await keepMissedDiffs(tx, [{ ...of, actorId }])
+    if (!(await raiseSequence(tx, { ...of, actorId }))) return false
+    await this.#resyncSubscribers(tx, actorId, await this.#live(tx, actorId, of), { name: '', presentOf })
     return true
   }
 
@@ -192,46 +227,89 @@ export class Publisher {
   /**
    * After a change of rights: deletes from the copies of the peer what it may no longer read, and lets it fetch what it may read
    * now. The Python library compares only the patterns of the permissions that it receives. A peer without callbacks keeps no
-   * copy that this service maintains. One without approval may not know the present names.
+   * copy that this service maintains. One whose approval ends, or whose subscription is suspended, gets the deletions with its
+   * next resync. One that had no approval before may not know the present names.
    */
-  async rightsChanged(
-    tx: Transaction,
-    actor: LockedActor,
-    change: ChangedRights,
-    presentOf: (q: Queries, actorId: string) => Promise<Parameters<typeof changedCopy>[2]>,
-  ): Promise<void> {
+  async rightsChanged(tx: Transaction, actor: LockedActor, change: ChangedRights, presentOf: PresentOf): Promise<void> {
     if (actor.subscriptionCount === 0) return
-    const found = await findSubscribers(tx, actor.id, 'properties', { peerId: change.peerId })
+    const { peerId } = change
+    const found = await findSubscribers(tx, actor.id, 'properties', { peerId })
     const made = this.#now(tx)
-    const sent = found.filter((one) => deliversCallbacks(one.granularity) && isApprovedAt(one, made.createdAt))
-    if (sent.length === 0) return
+    const isApproved = (one: Subscriber): boolean => isApprovedAt(one, made.createdAt)
+    const knowing = found.filter(
+      (one) => deliversCallbacks(one.granularity) && (isApproved(one) || change.endsApproval === true),
+    )
+    if (knowing.length === 0) return
     const [present, suspensions] = await Promise.all([presentOf(tx, actor.id), findSuspensions(tx, actor.id)])
-    const changed = sent
-      .filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
-      .map((subscriber) => ({ subscriber, ...changedCopy(change, subscriber, present) }))
-    const entries = changed.flatMap(({ subscriber, erasure }): DiffEntry[] =>
-      erasure === null ? [] : [erasureOf(subscriber, subscriber.sequence + 1, erasure, made)],
+    const changed = knowing.map((subscriber) => ({ subscriber, ...changedCopy(change, subscriber, present) }))
+    await this.#showLost(tx, actor.id, change, knowing)
+    const isSent = ({ subscriber }: (typeof changed)[number]): boolean =>
+      isApproved(subscriber) && !isSuspended(suspensions, subscriber.target, subscriber.subtarget)
+    for (const { subscriber, lost } of changed.filter((one) => one.lost.length > 0 && !isSent(one)))
+      await insertMissed(
+        tx,
+        actor.id,
+        subscriber,
+        lost.map((one) => eachInDiff(one, subscriber)),
+      )
+    const sent = changed
+      .filter(isSent)
+      .map(({ subscriber, lost, needsState }) => ({ subscriber, data: deletionDiff(lost, subscriber), needsState }))
+    const entries = sent.flatMap(({ subscriber, data }): DiffEntry[] =>
+      data === null ? [] : [erasureOf(subscriber, subscriber.sequence + 1, data, made)],
     )
     await this.#write(tx, actor.id, { entries, made })
-    const behind = changed.flatMap(({ subscriber, erasure, needsState }) =>
-      needsState ? [{ ...subscriber, sequence: subscriber.sequence + Number(erasure !== null) }] : [],
+    const behind = sent.flatMap(({ subscriber, data, needsState }) =>
+      needsState ? [{ ...subscriber, sequence: subscriber.sequence + Number(data !== null) }] : [],
     )
-    await this.#resyncSubscribers(tx, actor.id, behind, '')
+    await this.#resyncSubscribers(tx, actor.id, behind, { name: '', presentOf: () => Promise.resolve(present) })
   }
 
-  /** Returns whether a resync was written. */
+  /** The peer was allowed to read names until now, whose deletions it has missed. */
+  async #showLost(
+    tx: Transaction,
+    actorId: string,
+    { peerId, before, after }: ChangedRights,
+    subscribers: readonly Subscriber[],
+  ): Promise<void> {
+    const open = await findOpen(tx, actorId, peerId)
+    const lost = open.filter(({ subscriptionId, data }) => {
+      const subscriber = subscribers.find((one) => one.subscriptionId === subscriptionId)
+      if (subscriber === undefined) return false
+      const [mayBefore, mayAfter] = [readerBy(before, subscriber), readerBy(after, subscriber)]
+      return deletionsIn(data, subscriber).some(({ name }) => mayBefore(name) && !mayAfter(name))
+    })
+    if (lost.length > 0) await markShown(tx, actorId, lost)
+  }
+
+  /** Writes one resync for each subscription whose peer may read any of it, and what it has missed. Returns whether one was written. */
   async #resyncSubscribers(
     tx: Transaction,
     actorId: string,
     subscribers: readonly Subscriber[],
-    name: string,
+    { name, presentOf, missed = [], hasState = false }: ResyncOptions,
   ): Promise<boolean> {
-    if (subscribers.length === 0) return false
-    const mayRead = await this.#readers(tx, actorId, subscribers)
     const made = this.#now(tx)
-    const entries = subscribers
-      .filter((subscriber) => maySeeAny(subscriber, name, mayRead(subscriber)))
-      .map((subscriber) => resyncOf(subscriber, subscriber.sequence + 1, made))
+    // A peer without approval gets all of it with the approval.
+    const approved = subscribers.filter((subscriber) => isApprovedAt(subscriber, made.createdAt))
+    if (approved.length === 0) return false
+    const [mayRead, taken] = await Promise.all([
+      this.#readers(tx, actorId, approved),
+      takeMissed(tx, actorId, approved),
+    ])
+    const isMissing = taken.length > 0 || missed.length > 0
+    const present = new Set(isMissing ? (await presentOf(tx, actorId)).map((one) => one.name) : [])
+    const bySubscription = Map.groupBy(taken, keyOf)
+    const entries = approved.flatMap((subscriber): DiffEntry[] => {
+      const may = mayRead(subscriber)
+      const own = [...(bySubscription.get(keyOf(subscriber)) ?? []), ...missed.map((data) => ({ data, isShown: true }))]
+      const data = deletionDiff(missedBy(subscriber, own, may, present), subscriber)
+      const first = subscriber.sequence + 1
+      if (hasState) return data === null ? [] : [erasureOf(subscriber, first, data, made)]
+      // The peer takes the deletions only in order, so a resync precedes them also when it may read nothing.
+      if (data === null) return maySeeAny(subscriber, name, may) ? [resyncOf(subscriber, first, made)] : []
+      return [resyncOf(subscriber, first, made), erasureOf(subscriber, first + 1, data, made)]
+    })
     await this.#write(tx, actorId, { entries, made })
     return entries.length > 0
   }
@@ -284,9 +362,50 @@ export class Publisher {
   }
 }
 
+interface ResyncOptions {
+  /** The name that is resumed. Empty: the whole target. */
+  readonly name: string
+  readonly presentOf: PresentOf
+  /** Deletions in diffs that the only subscriber did not get, ascending. */
+  readonly missed?: readonly JsonText[]
+  /** The copy has the full state, and gets only the deletions. */
+  readonly hasState?: boolean
+}
+
 interface Written {
   readonly entries: readonly DiffEntry[]
   readonly made: Made
+}
+
+function keyOf({ peerId, subscriptionId }: SubscriptionOf): string {
+  return JSON.stringify([peerId, subscriptionId])
+}
+
+/** The names that a change deletes. */
+function deletionsOf({ subtarget, resource, blob }: Change): NamedDeletion[] {
+  if (resource !== null) return []
+  return deletionsIn(subtarget === null ? blob : object([[subtarget, blob]]), wholeTarget)
+}
+
+const wholeTarget: Scope = { target: 'properties', subtarget: '', resource: '' }
+
+function eachInDiff(deletion: NamedDeletion, scope: Scope): NamedDeletion {
+  return { ...deletion, data: deletionDiff([deletion], scope) ?? deletion.data }
+}
+
+/** Returns the deletions that a subscriber has missed and may learn, besides those of properties that it is shown now. */
+function missedBy(
+  subscriber: Subscriber,
+  own: readonly Pick<MissedDeletion, 'data' | 'isShown'>[],
+  mayRead: MayReadSome,
+  present: ReadonlySet<string>,
+): NamedDeletion[] {
+  return own.flatMap(({ data, isShown }) =>
+    deletionsIn(data, subscriber).filter(({ name }) => {
+      const isReadable = mayRead(name) || (subscriber.subtarget !== '' && maySeeAny(subscriber, name, mayRead))
+      return isReadable ? !present.has(name) : isShown
+    }),
+  )
 }
 
 function charactersOf(changes: readonly Change[]): number {
@@ -311,7 +430,7 @@ function entriesOf(
 }
 
 /** A diff without the parts that the peer may not read. */
-interface VisibleDiff extends ProjectedDiff {
+interface VisibleDiff extends ProjectedDiff, Pick<DiffEntry, 'deletions'> {
   /** See `DiffEntry`. */
   readonly changed: string
 }
@@ -334,9 +453,9 @@ function diffsFor(scope: Scope, changes: readonly Change[], mayRead: MayRead): V
   return changes.flatMap((change) => {
     const projected = projectDiff(change, scope)
     const data = projected === null ? null : visiblePart(projected.data, scope, mayRead)
-    return projected === null || data === null
-      ? []
-      : [{ data, replaces: projected.replaces, changed: changedIn(data, scope) }]
+    if (projected === null || data === null) return []
+    const deletions = deletionDiff(deletionsIn(data, scope), scope)
+    return [{ data, replaces: projected.replaces, deletions, changed: changedIn(data, scope) }]
   })
 }
 
@@ -353,19 +472,20 @@ function entryOf(
   { peerId, subscriptionId, granularity, isStopped, openUntil }: Subscriber,
   sequence: number,
   { createdAt }: Made,
-): Omit<DiffEntry, 'kind' | 'data' | 'replaces' | 'changed'> {
+): Omit<DiffEntry, 'kind' | 'data' | 'replaces' | 'deletions' | 'changed'> {
   const isSent = deliversCallbacks(granularity)
   const dueAt = isSent && !isStopped ? Math.max(createdAt, openUntil ?? 0) : null
   return { peerId, subscriptionId, sequence, isCallback: isSent, dueAt }
 }
 
 function resyncOf(subscriber: Subscriber, sequence: number, made: Made): DiffEntry {
-  return { ...entryOf(subscriber, sequence, made), kind: 'resync', data: known('""'), replaces: false, changed: '' }
+  const nothing = { data: known('""'), replaces: false, deletions: null, changed: '' }
+  return { ...entryOf(subscriber, sequence, made), kind: 'resync', ...nothing }
 }
 
 function erasureOf(subscriber: Subscriber, sequence: number, data: JsonText, made: Made): DiffEntry {
-  const changed = changedIn(data, subscriber)
-  return { ...entryOf(subscriber, sequence, made), kind: 'erasure', data, replaces: false, changed }
+  const deleted = { data, replaces: false, deletions: data, changed: changedIn(data, subscriber) }
+  return { ...entryOf(subscriber, sequence, made), kind: 'erasure', ...deleted }
 }
 
 /** A suspended target includes its subtargets. The other properties of a bulk write remain. */

@@ -180,10 +180,7 @@ function toQueuedDiff(
   return { sequence, kind, data, replaces: replaces !== 0, createdAt, hops, trace, requestId }
 }
 
-/** Condition: the diff may delete a value. It may err towards true. */
-export const mayDelete = `(diff.kind = 'erasure' OR (diff.kind = 'diff' AND (diff.data LIKE '%""%' OR diff.data LIKE '%"delete_all"%')))`
-
-/** The sequence number of the first diff after `sequence` that may delete a value. Null: none. */
+/** The sequence number of the first diff after `sequence` that deletes a name. Null: none. */
 export async function findNextDeletion(
   q: Queries,
   { actorId, peerId, subscriptionId }: QueueKey,
@@ -191,7 +188,7 @@ export async function findNextDeletion(
 ): Promise<number | null> {
   const row = await q.get<{ first: number | null }>(
     `/* delivery */ SELECT MIN(sequence) AS first FROM diff
-     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence > $4 AND ${mayDelete}`,
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence > $4 AND deletions <> ''`,
     actorId,
     peerId,
     subscriptionId,

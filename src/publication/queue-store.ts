@@ -199,6 +199,8 @@ export interface BatchOutcome {
   readonly repairWasAt: number | null
   /** The last attempt was a resync or the full state, after which the copy is no longer in doubt. */
   readonly isRepaired?: boolean
+  /** The last attempt brought the copy of the peer to the full state. */
+  readonly isWhole?: boolean
   /** Next attempt: at a time, `now` under the same lease if a diff waits, or `idle` until the next change. */
   readonly next: number | 'now' | 'idle'
   /** In order of the sequence numbers. */
@@ -211,9 +213,11 @@ export interface BatchOutcome {
 export interface Repair {
   /** Unix milliseconds. Null: the copy is not in doubt. `beforeChanges`: at once, and before the changes that wait. */
   readonly at: number | null
-  /** Resyncs that failed in a row. */
+  /** Resyncs that failed in a row. `onlyDeletions`: the copy has the full state, and only lacks deletions. */
   readonly failures: number
 }
+
+export const onlyDeletions = -1
 
 /** The time of a repair that precedes the changes that wait. */
 export const beforeChanges = 0
@@ -288,12 +292,18 @@ async function insertRuns(tx: Transaction, recorded: readonly WithRun[]): Promis
 /** Condition: the repair was brought forward during the batch, and is still needed. */
 const isHurried = 'r.repair IS NOT NULL AND repair_at < r.was'
 
-/** Returns the queues whose lease was valid, each with whether the lease stays. */
+/**
+ * Returns the queues whose lease was valid, each with whether the lease stays. A copy with the full state that has missed deletions
+ * gets them now.
+ */
 async function commitQueues(
   tx: Transaction,
   outcomes: readonly BatchOutcome[],
   now: number,
 ): Promise<ReadonlyMap<string, boolean>> {
+  const hasMissed = (only: string | null): string => `EXISTS (SELECT 1 FROM missed_deletion m
+         WHERE m.actor_id = ${only === null ? 'publisher_subscription.actor_id' : '$2'}
+           AND m.peer_id = publisher_subscription.peer_id AND m.subscription_id = publisher_subscription.subscription_id)`
   const rows = await byActor(
     tx,
     outcomes,
@@ -304,16 +314,18 @@ async function commitQueues(
         `/* delivery */ UPDATE publisher_subscription SET
        committed = CASE WHEN committed < r.done THEN r.done ELSE committed END,
        attempts = r.tries, uncertain = r.unknowns, failing_since = r.failing, state = r.standing,
-       repair_at = CASE WHEN ${isHurried} THEN repair_at ELSE r.repair END, repairs = r.repaired,
+       repair_at = CASE WHEN ${isHurried} THEN repair_at WHEN r.whole > 0 AND ${hasMissed(only)} THEN r.whole
+         ELSE r.repair END,
+       repairs = CASE WHEN r.whole > 0 AND ${hasMissed(only)} THEN ${onlyDeletions} ELSE r.repaired END,
        leased_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > committed THEN r.lease ELSE 0 END,
        due_at = CASE
          WHEN r.due = -1 AND r.standing = 'live' THEN CASE WHEN ${isHurried} THEN repair_at END
          WHEN r.due = -1 OR sequence <= r.done OR sequence <= committed THEN
-           CASE WHEN ${isHurried} THEN repair_at ELSE r.look END
+           CASE WHEN ${isHurried} THEN repair_at WHEN r.whole > 0 AND ${hasMissed(only)} THEN r.whole ELSE r.look END
          WHEN r.due > 0 THEN r.due
          ELSE r.lease END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, lease BIGINT, done BIGINT, tries BIGINT, unknowns BIGINT,
-       failing BIGINT, standing TEXT, due BIGINT, repair BIGINT, repaired BIGINT, look BIGINT, was BIGINT) AS r
+       failing BIGINT, standing TEXT, due BIGINT, repair BIGINT, repaired BIGINT, look BIGINT, was BIGINT, whole BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease${named.sql}
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
        leased_until AS "leasedUntil"`,
@@ -333,6 +345,7 @@ async function commitQueues(
             made.repair.failures,
             made.repair.at === null ? null : Math.min(made.repair.at, now + longestLookMs),
             made.repairWasAt,
+            made.isWhole === true ? now : 0,
           ]),
         ),
         ...named.params,

@@ -33,6 +33,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   expiry: byActor(),
   publisher_subscription: byActor(),
   diff: byActor(),
+  missed_deletion: byActor(),
   waiting_change: byActor(),
   delivery: byActor(),
   delivery_run: byActor(),

@@ -105,6 +105,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     onApproved: events.trustApproved.emit,
     onDecided: (trust, decided) => void events.trustDecided.emit(trust, decided),
     onTypeChanged: permissions.typeChanged,
+    onApprovalEnded: permissions.approvalEnded,
     onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
   const trusts = new Trusts(trustDeps)

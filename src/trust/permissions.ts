@@ -85,6 +85,8 @@ export interface ChangedRights {
   readonly peerId: string
   readonly before: EffectiveRules
   readonly after: EffectiveRules
+  /** True: the approval ends, so the peer may reach nothing. */
+  readonly endsApproval?: true
 }
 
 /** The effective permissions, as the API shows them. */
@@ -282,7 +284,7 @@ export class Permissions {
    * the lock of the actor. Does nothing before the end, or when another process has removed them.
    */
   async expire(key: ExpiryKey): Promise<void> {
-    const { store, live, onExpired } = this.#deps
+    const { store, live, onExpired, relationships } = this.#deps
     const { actorId, peerId } = key
     await store.writeActor(actorId, async (tx, locked) => {
       const [before, override] = [await findTrust(tx, actorId, peerId), await findOverride(tx, actorId, peerId)]
@@ -296,6 +298,8 @@ export class Permissions {
       if (isOver) {
         await updateTrust(tx, trust, now)
         await onExpired(tx, actorId, peerId)
+        // Time 0 keeps the grants that have ended now.
+        await this.#approvalEnded(tx, locked, before, relationships.effective(before.relationship, override, 0))
       }
       const kept = rules === stored ? override : await this.#put(tx, { ...key, relationship: null }, override, rules)
       await setExpiry(tx, key, earliest(firstEnd(rules), trust.approvedUntil))
@@ -330,6 +334,16 @@ export class Permissions {
     const [old, rules] = [before, after].map(({ relationship }) => relationships.effective(relationship, override))
     await onRightsChanged(tx, actor, { peerId, before: old ?? {}, after: rules ?? {} })
     await this.#notify(tx, after, override)
+  }
+
+  /** The owner no longer approves the relationship. */
+  readonly approvalEnded = async (tx: Transaction, actor: LockedActor, before: Trust): Promise<void> => {
+    const override = await findOverride(tx, before.actorId, before.peerId)
+    await this.#approvalEnded(tx, actor, before, this.#deps.relationships.effective(before.relationship, override))
+  }
+
+  async #approvalEnded(tx: Transaction, actor: LockedActor, { peerId }: Trust, rules: EffectiveRules): Promise<void> {
+    await this.#deps.onRightsChanged(tx, actor, { peerId, before: rules, after: {}, endsApproval: true })
   }
 
   /** Notifies the peer of its permissions. */

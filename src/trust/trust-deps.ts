@@ -63,6 +63,8 @@ export interface TrustDeps {
   readonly onDecided: (trust: Trust, decided: 'approved' | 'denied') => void
   /** Notifies the peer of its permissions, in the transaction that changed its trust type. */
   readonly onTypeChanged: (tx: Transaction, actor: LockedActor, before: Trust, after: Trust) => Promise<void>
+  /** The owner no longer approves the relationship. Runs in that transaction. */
+  readonly onApprovalEnded: (tx: Transaction, actor: LockedActor, before: Trust) => Promise<void>
   /** Called after the commit, each time the approval of both sides becomes complete. The caller does not wait for it. */
   readonly onMutual: (actor: Self, peerId: string) => void
 }

@@ -152,22 +152,17 @@ export class Trusts {
     change: TrustChange,
     judge?: TrustJudge,
   ): Promise<Trust> {
-    const { store, live, enqueueAwaited, onRenewed, onApproved, scheduleExpiry } = this.#deps
+    const { store, live, enqueueAwaited, onRenewed, onApproved, onApprovalEnded, scheduleExpiry } = this.#deps
     const { before, after, attempts } = await store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
       await judge?.(before, tx)
-      const after = {
-        ...before,
-        approved: change.approved ?? before.approved,
-        approvedUntil: change.approved === undefined ? before.approvedUntil : (change.approvedUntil ?? null),
-        baseuri: change.baseuri ?? before.baseuri,
-        description: change.description ?? before.description,
-        nickname: change.nickname ?? before.nickname,
-      }
+      const after = changed(before, change)
       await updateTrust(tx, after, this.#deps.now())
       if (change.approvedUntil !== undefined) await scheduleExpiry(tx, after, change.approvedUntil)
       await live.record(tx, locked, 'trust', [peerId])
-      const isApproval = after.approved && !isApprovedAt(before, this.#deps.now())
+      const wasApproved = isApprovedAt(before, this.#deps.now())
+      const isApproval = after.approved && !wasApproved
+      if (wasApproved && !after.approved) await onApprovalEnded(tx, locked, before)
       if (isApproval) await onRenewed(tx, actor.id, peerId)
       const attempts = await enqueueAwaited(
         tx,
@@ -268,4 +263,15 @@ async function findNamed(
 
 function refused(what: string, why: string): ServiceError {
   return new ServiceError('bad_request', `Cannot ${what}: ${why}`)
+}
+
+function changed(before: Trust, change: TrustChange): Trust {
+  return {
+    ...before,
+    approved: change.approved ?? before.approved,
+    approvedUntil: change.approved === undefined ? before.approvedUntil : (change.approvedUntil ?? null),
+    baseuri: change.baseuri ?? before.baseuri,
+    description: change.description ?? before.description,
+    nickname: change.nickname ?? before.nickname,
+  }
 }

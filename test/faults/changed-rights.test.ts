@@ -112,26 +112,32 @@ forEachService((start) => {
       ])
     })
 
-    it('name nothing to a peer without approval, which may not know the present names (SUB-24)', async () => {
+    it('name to a peer without approval only what it knew before, and only after its resync (SUB-24, SUB-30)', async () => {
       const { clock, service, actor, trust, change, callbacks, put } = await world()
       assert.equal((await actor.request('PUT', trust, { approved: false })).status, 204)
       await put('secret', 1)
       await change({ excluded_patterns: ['diary', 'secret'] })
       assert.equal((await actor.request('PUT', trust, { approved: true })).status, 204)
-      await passUntil(clock, [service], () => callbacks().length === 1)
+      await passUntil(clock, [service], () => callbacks().length === 2)
       await service.settled()
-      assert.deepEqual(callbacks(), [['resync', 1, undefined]])
+      assert.deepEqual(callbacks(), [
+        ['resync', 1, undefined],
+        ['diff', 2, { diary: '' }],
+      ])
     })
 
-    it('leave a suspended subscription to its resync (SUB-24)', async () => {
+    it('delete from the copy of a suspended subscription after its resync (SUB-24, SUB-30)', async () => {
       const { clock, service, handle, change, callbacks, pushes } = await world()
       await handle.subscriptions.suspend('properties')
       await change({ excluded_patterns: ['diary'] })
       await passUntil(clock, [service], () => pushes() === 1)
       assert.deepEqual(callbacks(), [])
       await handle.subscriptions.resume('properties')
-      await passUntil(clock, [service], () => callbacks().length === 1)
-      assert.deepEqual(callbacks(), [['resync', 1, undefined]])
+      await passUntil(clock, [service], () => callbacks().length === 2)
+      assert.deepEqual(callbacks(), [
+        ['resync', 1, undefined],
+        ['diff', 2, { diary: '' }],
+      ])
     })
 
     it('delete nothing when no property that exists is affected (SUB-24)', async () => {

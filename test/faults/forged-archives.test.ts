@@ -158,7 +158,9 @@ const valid: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     created_at: at,
     cleared_at: null,
     hops: 0,
+    deletions: null,
   },
+  missed_deletion: { peer_id: samplePeer, subscription_id: 's1', about: 'name b', data: '{"b":""}', is_shown: true },
   delivered: { peer_id: samplePeer, subscription_id: 's1', committed: 1 },
   doubtful_copy: { peer_id: samplePeer, subscription_id: 's1', repair_at: at, repairs: 1, failing_since: at },
   pending_callback: {

@@ -460,6 +460,7 @@ forEachService((start, dialect) => {
           kind: 'diff' as const,
           data: content,
           replaces: false,
+          deletions: null,
         }))
       const made = { createdAt: 1, hops: 0 }
       const places = Array.from({ length: 12 }, (_, n) => n)

@@ -431,6 +431,7 @@ describe('a kind of record in an archive', () => {
       subscription_of_peer: 'with its relationship',
       subscription_to_peer: 'with its relationship',
       diff: 'with its relationship',
+      missed_deletion: 'with its relationship',
       delivered: 'with its relationship',
       doubtful_copy: 'with its relationship',
       pending_callback: 'with its relationship',

@@ -133,6 +133,29 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         assert.deepEqual(subscriber.copy.get('notes'), [1, 2, 3, 9, 10])
       })
 
+      it('deletes from the copies what was deleted before the copy and had not arrived (SUB-30)', async (t) => {
+        const peer = await PythonPeer.start({ autoAccept: 'friend' })
+        t.after(() => peer.close())
+        const { clock, service, actor, backup, restore } = await open(t, { listen: true })
+        const asked = await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })
+        assert.equal(asked.status, 201)
+        const subscriber = new PythonSubscriber(peer)
+        for (const name of ['mood', 'plan', 'diary']) await put(actor, 'first', name)
+        const ingress = { status: 0 }
+        peer.route('POST', /^\/callbacks\/subscriptions\//, () => (ingress.status > 0 ? ingress : undefined))
+        await subscriber.subscribe(actor.id)
+        ingress.status = 503
+        await actor.request('DELETE', '/properties/mood')
+        ingress.status = 404
+        await actor.request('DELETE', '/properties/plan')
+        await service.settled()
+        const folder = await backup()
+        const { service: restored } = await restore(folder)
+        ingress.status = 0
+        await passUntil(clock, [restored], () => subscriber.copy.size === 1, 1000)
+        assert.deepEqual(Object.fromEntries(subscriber.copy), { diary: 'first' })
+      })
+
       it('repeats no sequence number, and sends a resync before every change (SUB-20)', async (t) => {
         const { client, calls } = recorder()
         const { clock, service, actor, backup, restore } = await open(t, { peerClient: client })

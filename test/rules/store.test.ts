@@ -188,6 +188,7 @@ describe('a table of SQLite', () => {
       'list_item',
       'attribute',
       'diff',
+      'missed_deletion',
       'waiting_change',
       'pending_callback',
       'history',

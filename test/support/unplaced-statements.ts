@@ -45,6 +45,7 @@ export const unplacedStatements: readonly Exceptions[] = [
       '/* audit log */ INSERT INTO activity',
       '/* removed lists */ SELECT actor_id AS "actorId", list, next_item',
       '/* removed lists */ SELECT list FROM removed_list WHERE true LIMIT',
+      /^INSERT INTO missed_deletion .* FROM rows\(\$, actor TEXT/,
       /^DELETE FROM (?:diff|delivery|delivery_run) WHERE \(actor_id, peer_id, subscription_id, sequence\) IN/,
       'SELECT c.actor_id AS "actorId", c.chain_id AS "chainId"',
       '/* audit log */ DELETE FROM activity WHERE (actor_id',

@@ -642,12 +642,31 @@ CREATE TABLE diff (
   cleared_at BIGINT,
   -- Number of changes that led to this one, each made by a handler of the one before. Limits loops between actors.
   hops BIGINT NOT NULL DEFAULT 0,
+  -- The part of the data that deletes names, in the same form. Empty: it deletes none.
+  deletions TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
     REFERENCES publisher_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
 ) STRICT;
 
 CREATE INDEX diff_by_age ON diff (created_at);
+
+-- Names that the copy of a peer may have although it is shown them no longer, and that no diff deletes. The next resync is followed
+-- by their deletion.
+CREATE TABLE missed_deletion (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  subscription_id TEXT_KEY NOT NULL,
+  -- `name` and a name, or `diff` and a sequence number.
+  about TEXT_KEY NOT NULL,
+  -- The deletion, as in a diff of the subscription.
+  data TEXT NOT NULL,
+  -- 1: the peer was shown the names. 0: its rights decide whether it may learn them.
+  is_shown BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, peer_id, subscription_id, about),
+  FOREIGN KEY (actor_id, peer_id, subscription_id)
+    REFERENCES publisher_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+) STRICT;
 
 -- Changes of an actor with many subscriptions, in their order, until their diffs are written (record 050).
 CREATE TABLE waiting_change (

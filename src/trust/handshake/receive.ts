@@ -221,6 +221,7 @@ async function carryOut(
   if (isRenewal(before) && !isRenewal(after)) await forget(deps, tx, before)
   if (after.secretHash !== before.secretHash) await deps.onRenewed(tx, actor.id, after.peerId)
   if (after.approved && !before.approved) await deps.onApproved(tx, actor, after)
+  if (before.approved && !after.approved) await deps.onApprovalEnded(tx, actor, before)
   return after
 }
 
