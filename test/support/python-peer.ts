@@ -41,6 +41,27 @@ export type PythonRoute = (
   match: RegExpExecArray,
 ) => Promise<PythonAnswer | undefined> | PythonAnswer | undefined
 
+export interface PythonCall {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export interface PythonReply {
+  readonly status: number
+  readonly location: string | null
+  readonly body: string
+}
+
+/** Sends a request to a peer and follows redirects, without the credentials to another origin. Rejects without a response. */
+export type PythonSend = (call: PythonCall) => Promise<PythonReply>
+
+const overHttp: PythonSend = async ({ url, ...call }) => {
+  const answer = await fetch(url, call)
+  return { status: answer.status, location: answer.headers.get('location'), body: await answer.text() }
+}
+
 /** The interpretation of a response by its proxy: a JSON body decides, whatever the status. */
 export type Believed = { readonly data: unknown } | { readonly error: number }
 
@@ -49,8 +70,15 @@ export interface PythonPeerOptions {
   readonly autoAccept?: string
 }
 
+/** A network of a simulation in place of HTTP. */
+export interface PythonNetwork {
+  readonly origin: string
+  readonly id: string
+  readonly send: PythonSend
+}
+
 export class PythonPeer {
-  readonly id = randomBytes(16).toString('hex')
+  readonly id: string
   readonly type = 'urn:actingweb:example.com:python'
   /** Relationships by peer id. */
   readonly trusts = new Map<string, PythonTrust>()
@@ -61,12 +89,24 @@ export class PythonPeer {
   autoAccept: string | null
   readonly #routes: [method: string, path: RegExp, route: PythonRoute][] = []
   #waiting: [method: string, path: RegExp, resolve: (request: PythonRequest) => void][] = []
+  /** Runs when a relationship has ended, with the peer id. */
+  readonly #endings: ((peerId: string) => void)[] = []
   #server: Server | undefined
   #origin = ''
+  #send: PythonSend = overHttp
 
-  private constructor({ autoAccept }: PythonPeerOptions) {
+  private constructor({ autoAccept }: PythonPeerOptions, id = randomBytes(16).toString('hex')) {
+    this.id = id
     this.autoAccept = autoAccept ?? null
     this.#declareTrust()
+  }
+
+  /** An actor without a server, whose network passes requests to `answer`. */
+  static within({ origin, id, send }: PythonNetwork, options: PythonPeerOptions = {}): PythonPeer {
+    const peer = new PythonPeer(options, id)
+    peer.#origin = origin
+    peer.#send = send
+    return peer
   }
 
   static async start(options: PythonPeerOptions = {}): Promise<PythonPeer> {
@@ -94,6 +134,26 @@ export class PythonPeer {
   /** Adds a route below the actor. Routes declared later take precedence. */
   route(method: string, path: RegExp, route: PythonRoute): void {
     this.#routes.unshift([method, path, route])
+  }
+
+  onEnd(listener: (peerId: string) => void): void {
+    this.#endings.push(listener)
+  }
+
+  /** Deletes a relationship with everything that belongs to it, without a message. */
+  forget(peerId: string): void {
+    if (!this.trusts.delete(peerId)) return
+    this.events.push(`trust_deleted ${peerId}`)
+    for (const listener of this.#endings) listener(peerId)
+  }
+
+  /** Returns a function that restores the relationships of this moment. */
+  backup(): () => void {
+    const kept = structuredClone(this.trusts)
+    return () => {
+      this.trusts.clear()
+      for (const [peerId, trust] of structuredClone(kept)) this.trusts.set(peerId, trust)
+    }
   }
 
   /** Waits for the next request with this method and path, and resolves after its response. */
@@ -131,24 +191,23 @@ export class PythonPeer {
       verification_token: randomBytes(20).toString('hex'),
     }
     this.trusts.set(trust.peerid, trust)
-    const answer = await fetch(`${url}/trust/${relationship}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        baseuri: this.url,
-        id: this.id,
-        type: this.type,
-        secret: trust.secret,
-        desc: trust.desc,
-        verify: trust.verification_token,
-      }),
-    })
-    await answer.text()
-    if (answer.status !== 201 && answer.status !== 202) {
+    const status = await this.send('POST', `${url}/trust/${relationship}`, '', {
+      baseuri: this.url,
+      id: this.id,
+      type: this.type,
+      secret: trust.secret,
+      desc: trust.desc,
+      verify: trust.verification_token,
+    }).then(
+      (answer) => answer.status,
+      () => 0,
+    )
+    if (status !== 201 && status !== 202) {
+      // Its subscriptions stay behind (WIRE-ADDRESS-10).
       this.trusts.delete(trust.peerid)
       return null
     }
-    if (answer.status === 201) trust.peer_approved = true
+    if (status === 201) trust.peer_approved = true
     this.events.push(`trust_initiated ${trust.peerid}`)
     return trust
   }
@@ -168,27 +227,31 @@ export class PythonPeer {
     const url = `${trust.baseuri}/trust/${trust.relationship}/${this.id}`
     const deletion = await this.call('DELETE', url, trust.secret)
     if ('error' in deletion && deletion.error !== 404) return false
-    this.trusts.delete(peerId)
-    this.events.push(`trust_deleted ${peerId}`)
+    this.forget(peerId)
     return true
+  }
+
+  /** Sends a request. Rejects without a response. */
+  send(method: string, url: string, secret: string, body?: object): Promise<PythonReply> {
+    return this.#send({
+      method,
+      url,
+      headers: {
+        ...(secret === '' ? {} : { authorization: `Bearer ${secret}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
   }
 
   /** Sends a request as its proxy does. */
   async call(method: string, url: string, secret?: string, body?: object): Promise<Believed> {
-    let answer: Response
     try {
-      answer = await fetch(url, {
-        method,
-        headers: {
-          ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
+      const answer = await this.send(method, url, secret ?? '', body)
+      return believe(answer.status, answer.body)
     } catch {
       return { error: 408 }
     }
-    return believe(answer.status, await answer.text())
   }
 
   #require(peerId: string): PythonTrust {
@@ -210,7 +273,7 @@ export class PythonPeer {
       body: Buffer.concat(chunks).toString(),
     }
     this.requests.push(request)
-    const { status, headers = {}, body = '' } = await this.#answer(request)
+    const { status, headers = {}, body = '' } = await this.answer(request)
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     response.writeHead(status, {
       ...(typeof body === 'string' ? {} : { 'content-type': 'application/json' }),
@@ -225,7 +288,7 @@ export class PythonPeer {
     })
   }
 
-  async #answer(request: PythonRequest): Promise<PythonAnswer> {
+  async answer(request: PythonRequest): Promise<PythonAnswer> {
     for (const [method, pattern, route] of this.#routes) {
       const match = pattern.exec(request.path)
       if (method !== request.method || match === null) continue
@@ -263,8 +326,7 @@ export class PythonPeer {
       const caller = this.authenticate(request)
       if ('status' in caller) return caller
       if (caller !== trust) return { status: 403 }
-      this.trusts.delete(trust.peerid)
-      this.events.push(`trust_deleted ${trust.peerid}`)
+      this.forget(trust.peerid)
       return { status: 204 }
     })
   }
@@ -286,10 +348,8 @@ export class PythonPeer {
     const minted = secret === '' ? randomBytes(20).toString('hex') : secret
     if ([...this.trusts.values()].some((trust) => trust.secret === minted)) return { status: 403 }
     // The Python implementation uses the body and ignores the status.
-    const shown = await fetch(`${baseuri}/trust/${relationship}/${this.id}`, {
-      headers: { authorization: `Bearer ${minted}` },
-    })
-      .then((answer) => answer.json())
+    const shown: unknown = await this.send('GET', `${baseuri}/trust/${relationship}/${this.id}`, minted)
+      .then(({ body }): unknown => JSON.parse(body))
       .catch(() => ({}))
     const { verification_token: token } = shown as { verification_token?: unknown }
     const trust: PythonTrust = {

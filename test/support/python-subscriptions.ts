@@ -273,27 +273,71 @@ export class PythonPublisher {
   }
 }
 
+interface OutboundSubscription {
+  readonly peerId: string
+  last: number
+  /** The callbacks behind a gap, by number. */
+  readonly queue: Map<number, Json>
+  /** When the first of them arrived. */
+  queuedAt: number
+}
+
+/** The copied properties of a peer. A value of the same name hides a list (WIRE-RESTORE-10). */
+export interface PythonCopy {
+  readonly values: Map<string, Json>
+  readonly lists: Map<string, Json[]>
+}
+
+interface CachedPermissions {
+  readonly patterns: ReadonlySet<string>
+  readonly timestamp: string
+}
+
+interface CallbackBody {
+  readonly sequence: number
+  readonly data?: Json
+  readonly url?: string
+  readonly type?: string
+}
+
+/** A gap ends at the next callback behind it after this time. Milliseconds. */
+const gapMs = 5000
+
 /** The subscriber side. Its processor is on, or off as in default Python applications. */
 export class PythonSubscriber {
-  /** The copied properties. Lists are arrays. */
-  readonly copy = new Map<string, Json>()
   processes = true
-  /** Whether the second callback after a gap begins the recovery, as it does when it arrives more than 5 s after the first. */
+  /** Whether the second callback after a gap begins the recovery at once, and not only more than 5 s after the first. */
   recovers = false
   readonly #peer: PythonPeer
-  readonly #outbound = new Map<string, { readonly peerId: string; last: number; queue: Map<number, Json> }>()
+  readonly #now: () => number
+  #outbound = new Map<string, OutboundSubscription>()
+  #copies = new Map<string, PythonCopy>()
+  /** Peers of whose data a fetch failed after their callback was acknowledged (WIRE-RESTORE-08, WIRE-ADDRESS-04). */
+  readonly lost = new Set<string>()
+  /** By peer: the permissions that it granted, as they were read or received last. */
+  #permissions = new Map<string, CachedPermissions>()
+  /** By subscription: the callbacks that are being processed, one after the other. */
+  readonly #turns = new Map<string, Promise<unknown>>()
 
-  constructor(peer: PythonPeer) {
+  constructor(peer: PythonPeer, { now = () => 0 }: { readonly now?: () => number } = {}) {
     this.#peer = peer
+    this.#now = now
     const path = /^\/callbacks\/subscriptions\/([^/]+)\/([^/]+)$/
     peer.route('POST', path, (request, [, , id = '']) => this.#take(request, id))
     // The publisher ends a subscription at this path.
     peer.route('DELETE', /^\/subscriptions\/([^/]+)\/([^/]+)$/, (request, [, , id = '']) => {
       const caller = peer.authenticate(request)
       if ('status' in caller) return caller
-      this.#outbound.delete(id)
-      this.copy.clear()
+      this.#drop(id)
       return { status: 204 }
+    })
+    peer.route('POST', /^\/callbacks\/permissions\/([^/]+)$/, (request, [, peerId = '']) =>
+      this.#takePermissions(request, peerId),
+    )
+    peer.onEnd((peerId) => {
+      for (const [id, found] of this.#outbound) if (found.peerId === peerId) this.#outbound.delete(id)
+      this.#copies.delete(peerId)
+      this.#permissions.delete(peerId)
     })
   }
 
@@ -301,36 +345,69 @@ export class PythonSubscriber {
     return [...this.#outbound.keys()]
   }
 
+  /** The peer of a subscription. */
+  peerOf(id: string): string | undefined {
+    return this.#outbound.get(id)?.peerId
+  }
+
   last(id: string): number | undefined {
     return this.#outbound.get(id)?.last
+  }
+
+  /** The copied properties of the first peer. Lists are arrays. */
+  get copy(): Map<string, Json> {
+    const [first] = this.#copies.values()
+    return new Map<string, Json>([...(first?.lists ?? []), ...(first?.values ?? [])])
+  }
+
+  copyOf(peerId: string): PythonCopy {
+    const found = this.#copies.get(peerId) ?? { values: new Map<string, Json>(), lists: new Map<string, Json[]>() }
+    this.#copies.set(peerId, found)
+    return found
+  }
+
+  /** Returns a function that restores the subscriptions and copies of this moment. */
+  backup(): () => void {
+    const kept = structuredClone([this.#outbound, this.#copies, this.#permissions] as const)
+    return () => {
+      ;[this.#outbound, this.#copies, this.#permissions] = structuredClone(kept)
+    }
   }
 
   /** Subscribes to a peer. Returns null and stores nothing unless the response is 201 with an id and a Location. */
   async subscribe(peerId: string, granularity = 'high'): Promise<string | null> {
     const trust = this.#trust(peerId)
-    const answer = await fetch(`${trust.baseuri}/subscriptions/${this.#peer.id}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${trust.secret}` },
-      body: JSON.stringify({ id: this.#peer.id, target: 'properties', granularity }),
-    })
-    const body = await answer.text()
-    if (answer.status !== 201 || answer.headers.get('location') === null) return null
-    const { subscriptionid: id } = JSON.parse(body) as { subscriptionid: string }
-    this.#outbound.set(id, { peerId, last: 0, queue: new Map() })
-    await this.baseline(trust)
+    const wanted = { id: this.#peer.id, target: 'properties', granularity }
+    const url = `${trust.baseuri}/subscriptions/${this.#peer.id}`
+    const answer = await this.#peer.send('POST', url, trust.secret, wanted).catch(() => null)
+    if (answer?.status !== 201 || answer.location === null) return null
+    const { subscriptionid: id } = JSON.parse(answer.body) as { subscriptionid: string }
+    this.#outbound.set(id, { peerId, last: 0, queue: new Map(), queuedAt: 0 })
+    // A peer that may read nothing yet has no permissions in its cache (WIRE-RIGHTS-10).
+    if ((await this.baseline(trust)) > 0) await this.#readPermissions(trust)
     return id
   }
 
-  /** Fetches the full state. It keeps copied names that the full state does not contain. */
-  async baseline(trust: PythonTrust): Promise<void> {
+  /** Fetches the full state. It keeps copied names that the full state does not contain. Returns the number of names. */
+  async baseline(trust: PythonTrust): Promise<number> {
     const fetched = await this.#peer.call('GET', `${trust.baseuri}/properties`, trust.secret)
-    if (!('data' in fetched)) return
-    for (const [name, value] of Object.entries(fetched.data as Record<string, Json>)) {
-      const isList = typeof value === 'object' && value !== null && '_list' in value
-      const items = isList ? await this.#peer.call('GET', `${trust.baseuri}/properties/${name}`, trust.secret) : null
-      if (items === null) this.copy.set(name, value)
-      else if ('data' in items && Array.isArray(items.data)) this.copy.set(name, items.data as Json[])
+    if (!('data' in fetched)) {
+      this.lost.add(trust.peerid)
+      return 0
     }
+    this.lost.delete(trust.peerid)
+    const found = Object.entries(fetched.data as Record<string, Json>)
+    for (const [name, value] of found) {
+      if (isListMarker(value)) await this.#fetchList(trust, name)
+      else this.copyOf(trust.peerid).values.set(name, value)
+    }
+    return found.length
+  }
+
+  async #fetchList(trust: PythonTrust, name: string): Promise<void> {
+    const items = await this.#peer.call('GET', `${trust.baseuri}/properties/${name}`, trust.secret)
+    if ('data' in items && Array.isArray(items.data)) this.copyOf(trust.peerid).lists.set(name, items.data as Json[])
+    else this.lost.add(trust.peerid)
   }
 
   /** Unsubscribes. Returns false and keeps the record when the publisher answers with an error. */
@@ -343,89 +420,180 @@ export class PythonSubscriber {
       trust.secret,
     )
     if ('error' in deletion) return false
-    this.#outbound.delete(id)
+    this.#drop(id)
     return true
   }
 
-  async #take(request: PythonRequest, id: string): Promise<PythonAnswer> {
+  /** The end of the last subscription to a peer deletes its copy. */
+  #drop(id: string): void {
     const found = this.#outbound.get(id)
-    if (found === undefined) return { status: 404 }
+    this.#outbound.delete(id)
+    const isLast = ![...this.#outbound.values()].some(({ peerId }) => peerId === found?.peerId)
+    if (found !== undefined && isLast) this.#copies.delete(found.peerId)
+  }
+
+  /** Synchronizes all subscriptions to a peer, as its application may at any time. */
+  async sync(peerId: string): Promise<void> {
+    const trust = this.#trust(peerId)
+    const ids = this.subscriptions.filter((id) => this.peerOf(id) === peerId)
+    const statuses: number[] = []
+    for (const id of ids) statuses.push(await this.#inTurn(id, (found) => this.#sync(found, trust, id)))
+    if (statuses.length === 0 || statuses.some((status) => status !== 404)) return
+    const probe = await this.#peer.call('GET', `${trust.baseuri}/trust/${this.#peer.id}`, trust.secret)
+    // The copy stays, without an owner (WIRE-RESTORE-15).
+    if ('data' in probe) for (const id of ids) this.#outbound.delete(id)
+    // The actor does not exist at its publisher (WIRE-RESTORE-17).
+    else this.#peer.forget(peerId)
+  }
+
+  /** Runs the work when earlier work for the subscription has ended: the state has a version, and a late change is repeated. */
+  async #inTurn<T>(id: string, work: (found: OutboundSubscription) => Promise<T>): Promise<T> {
+    const before = this.#turns.get(id) ?? Promise.resolve()
+    const turn = before.then(() => {
+      const found = this.#outbound.get(id)
+      return work(found ?? { peerId: '', last: 0, queue: new Map(), queuedAt: 0 })
+    })
+    this.#turns.set(
+      id,
+      turn.catch(() => {}),
+    )
+    return turn
+  }
+
+  async #take(request: PythonRequest, id: string): Promise<PythonAnswer> {
+    if (!this.#outbound.has(id)) return { status: 404 }
     const caller = this.#peer.authenticate(request)
     if ('status' in caller) return caller
     if (!caller.approved) return { status: 403 }
     if (!this.processes) return { status: 400 }
-    const body = JSON.parse(request.body) as { sequence: number; data?: Json; url?: string; type?: string }
-    if (body.type === 'resync') {
-      await this.baseline(caller)
-      found.last = body.sequence
+    const body = JSON.parse(request.body) as CallbackBody
+    return this.#inTurn(id, (found) => this.#process(found, caller, { id, body }))
+  }
+
+  async #process(
+    found: OutboundSubscription,
+    trust: PythonTrust,
+    { id, body }: { readonly id: string; readonly body: CallbackBody },
+  ): Promise<PythonAnswer> {
+    const { sequence, type, url } = body
+    if (type === 'resync') {
+      found.queue.clear()
+      // Without a URL nothing is fetched, and the number moves all the same (WIRE-RESTORE-05).
+      if (url !== undefined && url !== '') await this.baseline(trust)
+      found.last = sequence
       return { status: 204 }
     }
-    if (body.sequence <= found.last) return { status: 204 }
+    if (sequence <= found.last) return { status: 204 }
     let { data } = body
-    if (data === undefined && body.url !== undefined) {
-      const fetched = await this.#peer.call('GET', body.url, caller.secret)
+    if (data === undefined && url !== undefined) {
+      const fetched = await this.#peer.call('GET', url, trust.secret)
       // A failed fetch counts as an empty diff, and the callback is acknowledged.
+      if (!('data' in fetched)) this.lost.add(trust.peerid)
       data = 'data' in fetched ? ((fetched.data as { data?: Json }).data ?? {}) : {}
     }
-    const isGap = body.sequence > found.last + 1
-    if (isGap && found.queue.size >= 100) return { status: 400 }
-    if (isGap && this.recovers && found.queue.size > 0) {
-      await this.#recover(found, caller, id)
-      return { status: 204 }
+    if (sequence > found.last + 1 && found.queue.size > 0) {
+      if (this.recovers || this.#now() - found.queuedAt > gapMs) {
+        found.last = 0
+        found.queue.clear()
+        await this.#sync(found, trust, id)
+        return { status: 204 }
+      }
+      if (found.queue.size >= 100) return { status: 400 }
     }
-    found.queue.set(body.sequence, data ?? {})
-    for (let next = found.queue.get(found.last + 1); next !== undefined; next = found.queue.get(found.last + 1)) {
-      this.#apply(next)
-      found.queue.delete(++found.last)
-    }
-    if (body.url !== undefined) {
+    this.#feed(found, sequence, data ?? {})
+    if (url !== undefined) {
       const path = `/subscriptions/${this.#peer.id}/${id}`
-      await this.#peer.call('PUT', `${caller.baseuri}${path}`, caller.secret, { sequence: body.sequence })
+      await this.#peer.call('PUT', `${trust.baseuri}${path}`, trust.secret, { sequence })
     }
     return { status: 204 }
   }
 
-  /** Polls as if nothing was applied. Diffs that begin with number 1 are applied again, and others lead to a fetch. */
-  async #recover(found: { last: number; queue: Map<number, Json> }, trust: PythonTrust, id: string): Promise<void> {
-    found.last = 0
-    found.queue.clear()
+  /** Queues a change, and applies all that follow the last one. Returns how many. */
+  #feed(found: OutboundSubscription, sequence: number, data: Json): number {
+    if (sequence <= found.last) return 0
+    if (found.queue.size === 0) found.queuedAt = this.#now()
+    found.queue.set(sequence, data)
+    let applied = 0
+    for (let next = found.queue.get(found.last + 1); next !== undefined; next = found.queue.get(found.last + 1)) {
+      this.#apply(found.peerId, next)
+      found.queue.delete(++found.last)
+      applied++
+    }
+    return applied
+  }
+
+  /** Polls, and applies what follows the last number. Fetches the full state when nothing does. Returns the status. */
+  async #sync(found: OutboundSubscription, trust: PythonTrust, id: string): Promise<number> {
     const path = `${trust.baseuri}/subscriptions/${this.#peer.id}/${id}`
     const polled = await this.#peer.call('GET', path, trust.secret)
-    if (!('data' in polled)) return
-    const { sequence, data } = polled.data as { sequence: number; data: { sequence: number; data: Json }[] }
-    if (data[0]?.sequence === 1) for (const diff of data) this.#apply(diff.data)
-    else await this.baseline(trust)
-    found.last = sequence
-    await this.#peer.call('PUT', path, trust.secret, { sequence })
+    if (!('data' in polled)) return polled.error
+    const { sequence, data } = polled.data as {
+      sequence: number
+      data: { sequence: number; timestamp: string; data: Json }[]
+    }
+    let applied = 0
+    // The time becomes a name in the copy (WIRE-RESTORE-22).
+    for (const diff of data) applied += this.#feed(found, diff.sequence, withTime(diff.data, diff.timestamp))
+    if (applied === 0) await this.baseline(trust)
+    // A number 0 does not lower the last one (WIRE-RESTORE-14). What waits in the queue stays there (WIRE-RESTORE-21).
+    if (sequence > 0 || found.last === 0) found.last = sequence
+    if (data.length > 0) await this.#peer.call('PUT', path, trust.secret, { sequence })
+    return 200
   }
 
   /** Applies a diff without merging: each value replaces the copied value. */
-  #apply(data: Json): void {
+  #apply(peerId: string, data: Json): void {
+    const copy = this.copyOf(peerId)
     for (const [name, value] of Object.entries(data as Record<string, Json>)) {
       const operation = typeof value === 'object' && value !== null && 'operation' in value ? value : null
-      if (operation !== null) this.#applyToList(name, operation)
-      else if (value === '' || value === null) this.copy.delete(name)
-      else this.copy.set(name, value)
+      if (operation !== null) applyToList(copy, name, operation)
+      else if (value === '' || value === null) copy.values.delete(name)
+      else copy.values.set(name, value)
     }
   }
 
-  #applyToList(name: string, { operation, index = -1, item, items, old_item: old }: Record<string, Json>): void {
-    const list = [...((this.copy.get(name) ?? []) as Json[])]
-    const at = Number(index)
-    const matches = list.flatMap((found, position) => (JSON.stringify(found) === JSON.stringify(old) ? [position] : []))
-    if (operation === 'append') list.push(item ?? null)
-    else if (operation === 'insert') list.splice(at, 0, item ?? null)
-    else if (operation === 'update') list[matches.length === 1 ? (matches[0] ?? at) : at] = item ?? null
-    else if (operation === 'extend') list.push(...((items ?? []) as Json[]))
-    else if (operation === 'delete' || operation === 'pop') list.splice(at, 1)
-    else if (operation === 'remove')
-      list.splice(
-        list.findIndex((found) => JSON.stringify(found) === JSON.stringify(item)),
-        1,
-      )
-    else if (operation === 'clear') list.length = 0
-    if (operation === 'delete_all') this.copy.delete(name)
-    else if (operation !== 'metadata') this.copy.set(name, list)
+  /** It compares only the patterns of the properties, and acts on an older message, too (WIRE-RIGHTS-01 to WIRE-RIGHTS-08). */
+  async #takePermissions(request: PythonRequest, peerId: string): Promise<PythonAnswer> {
+    const caller = this.#peer.authenticate(request)
+    if ('status' in caller) return caller
+    if (!caller.approved) return { status: 403 }
+    const { data = {}, timestamp = '' } = JSON.parse(request.body) as {
+      data?: { properties?: { patterns?: readonly string[] | null } | null }
+      timestamp?: string
+    }
+    if (data.properties?.patterns === null) return { status: 500 }
+    const patterns = new Set(data.properties?.patterns ?? [])
+    const cached = this.#permissions.get(peerId)
+    if (cached === undefined || timestamp >= cached.timestamp) this.#permissions.set(peerId, { patterns, timestamp })
+    const known = cached?.patterns ?? new Set<string>()
+    const { lists } = this.copyOf(peerId)
+    for (const pattern of known.difference(patterns))
+      for (const name of lists.keys()) if (isMatch(pattern, name)) lists.delete(name)
+    for (const pattern of patterns.difference(known)) await this.#fetchMatches(caller, pattern)
+    return { status: 204 }
+  }
+
+  /** Fetches what a new pattern covers. Values that are no objects or lists are not stored. */
+  async #fetchMatches(trust: PythonTrust, pattern: string): Promise<void> {
+    const all = /[*?[]/.test(pattern)
+      ? await this.#peer.call('GET', `${trust.baseuri}/properties`, trust.secret)
+      : { data: { [pattern]: null } }
+    if (!('data' in all)) return
+    for (const name of Object.keys(all.data as object).filter((key) => isMatch(pattern, key))) {
+      const fetched = await this.#peer.call('GET', `${trust.baseuri}/properties/${name}`, trust.secret)
+      const value = 'data' in fetched ? (fetched.data as Json) : null
+      const copy = this.copyOf(trust.peerid)
+      const isKnownList = isListMarker((all.data as Record<string, Json>)[name] ?? null) || copy.lists.has(name)
+      if (Array.isArray(value)) (isKnownList ? copy.lists : copy.values).set(name, value as Json[])
+      else if (typeof value === 'object' && value !== null) copy.values.set(name, value)
+    }
+  }
+
+  async #readPermissions(trust: PythonTrust): Promise<void> {
+    const read = await this.#peer.call('GET', `${trust.baseuri}/permissions/${this.#peer.id}`, trust.secret)
+    if (!('data' in read)) return
+    const { permissions } = read.data as { permissions?: { properties?: { patterns?: readonly string[] } | null } }
+    this.#permissions.set(trust.peerid, { patterns: new Set(permissions?.properties?.patterns ?? []), timestamp: '' })
   }
 
   #trust(peerId: string): PythonTrust {
@@ -433,6 +601,52 @@ export class PythonSubscriber {
     if (trust === undefined) throw new Error(`The Python actor has no relationship with ${peerId}`)
     return trust
   }
+}
+
+function isListMarker(value: Json): boolean {
+  return typeof value === 'object' && value !== null && '_list' in value
+}
+
+function withTime(data: Json, timestamp: string): Json {
+  return isObject(data) ? { ...data, timestamp } : data
+}
+
+function isObject(value: Json): value is { readonly [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether a name matches a glob. */
+function isMatch(pattern: string, name: string): boolean {
+  const parts = pattern.split('*').map((part) => RegExp.escape(part))
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(name)
+}
+
+/** An operation that does not fit the list changes nothing. */
+function applyToList(copy: PythonCopy, name: string, operation: Record<string, Json>): void {
+  const { operation: what, index = -1, item = null, items = [], old_item: old } = operation
+  if (what === 'delete_all') copy.lists.delete(name)
+  if (what === 'delete_all' || what === 'metadata') return
+  const list = [...(copy.lists.get(name) ?? [])]
+  const at = Number(index)
+  const isThere = at < list.length && at >= -list.length
+  const matches = list.flatMap((found, position) => (isSame(found, old ?? null) ? [position] : []))
+  if (what === 'append') list.push(item)
+  else if (what === 'insert') list.splice(at, 0, item)
+  else if (what === 'update' && matches.length === 1) list[matches[0] ?? 0] = item
+  else if (what === 'update' && isThere) list[at] = item
+  else if (what === 'extend') list.push(...(items as Json[]))
+  else if ((what === 'delete' || what === 'pop') && isThere) list.splice(at, 1)
+  else if (what === 'remove' && list.some((found) => isSame(found, item)))
+    list.splice(
+      list.findIndex((found) => isSame(found, item)),
+      1,
+    )
+  else if (what === 'clear') list.length = 0
+  copy.lists.set(name, list)
+}
+
+function isSame(one: Json, other: Json): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 export function sorted<T>(value: Record<string, T>): Record<string, T> {
