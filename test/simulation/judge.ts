@@ -1,5 +1,6 @@
 /** The invariants that must hold when a simulated world has come to rest. */
 import { violationsIn } from '../support/invariants.ts'
+import { judgePythonCopies } from './python/judge-python.ts'
 import type { SubscriptionView, Workload } from './workload.ts'
 import type { SimActor, World } from './world.ts'
 
@@ -36,12 +37,13 @@ export async function judgeSecrets(world: World, workload: Workload): Promise<vo
  *
  * @param mayBeBehind Skips peers with missing diffs, because a subscriber notices a diff that the publisher gave up only
  * with the next one.
+ * @returns the number of copies of the Python actor that were compared.
  */
 export async function judgeReplicas(
   world: World,
   workload: Workload,
   { mayBeBehind }: { readonly mayBeBehind: boolean },
-): Promise<void> {
+): Promise<number> {
   const views = new Views(world, workload)
   for (const actor of world.actors) {
     if (actor.isGone) continue
@@ -52,6 +54,8 @@ export async function judgeReplicas(
     const behind = mayBeBehind ? await peersBehind(workload, views, actor, subscriptions) : new Set<string>()
     for (const subscription of subscriptions) {
       if (!subscription.callback || behind.has(subscription.peerid) || evil.has(subscription.peerid)) continue
+      // The Python actor publishes nothing.
+      if (subscription.peerid === world.python?.id) continue
       const publisher = workload.actorOf(subscription.peerid)
       const secret = secrets.get(subscription.peerid)
       if (publisher === undefined || secret === undefined) {
@@ -59,6 +63,11 @@ export async function judgeReplicas(
       } else await judgeReplica(world, views, { actor, publisher, secret, subscription })
     }
   }
+  return judgePythonCopies(world, workload, {
+    mayBeBehind,
+    canonical,
+    shownTo: (publisher, secret) => views.shownTo(publisher, secret),
+  })
 }
 
 /** The state of the services at rest. Each request is sent once and cached. */

@@ -12,6 +12,8 @@ export interface LedgerParts {
   readonly forged: ReadonlySet<string>
   /** Whether an evil service has the address of the peer. */
   readonly isStrange: (peerId: string, baseuri: string) => boolean
+  /** Whether a peer of another kind has the subscription. */
+  readonly isSubscribed: (peerId: string, subscriptionId: string) => boolean
 }
 
 interface Waiting {
@@ -253,7 +255,8 @@ export class Ledger {
   due(ledgers: readonly Ledger[]): string | null {
     const repairs = this.#repairs.all() as { actorId: string; peerId: string; subscriptionId: string; at: number }[]
     for (const { actorId, peerId, subscriptionId, at } of repairs) {
-      if (ledgers.some((ledger) => ledger.isSubscribed(peerId, actorId, subscriptionId)))
+      const isKnown = ledgers.some((ledger) => ledger.isSubscribed(peerId, actorId, subscriptionId))
+      if (isKnown || this.#parts.isSubscribed(peerId, subscriptionId))
         return `a repair of the copy at ${peerId} is due at ${at}`
     }
     const forged = this.#forged()

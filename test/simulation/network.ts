@@ -10,20 +10,25 @@ export interface Outsider {
   answer(request: PeerRequest, url: URL): Promise<Reply>
 }
 
+/** A process of a service, or another service. */
+export interface Caller {
+  readonly name: string
+}
+
 export interface NetworkParts {
   readonly time: VirtualTime
   readonly random: Random
   /** A process that currently serves this origin; undefined when none does. */
   readonly serverOf: (origin: string) => Program | undefined
-  /** The evil service that has this address. */
+  /** The service of another kind that has this address. */
   readonly outsiderOf: (url: URL) => Outsider | undefined
   readonly trace: (line: string) => void
-  readonly sent: (from: Program, request: PeerRequest) => void
+  readonly sent: (from: Caller, request: PeerRequest) => void
   /** Called when the request arrives, however long ago it was sent. */
   readonly arrives: (request: PeerRequest) => void
   /** Called when the caller has the outcome. */
-  readonly ended: (from: Program, request: PeerRequest) => void
-  readonly answered: (from: Program, request: PeerRequest, reply: Reply) => void
+  readonly ended: (from: Caller, request: PeerRequest) => void
+  readonly answered: (from: Caller, request: PeerRequest, reply: Reply) => void
 }
 
 /** Probability of each fault per call. */
@@ -60,7 +65,7 @@ export class Network {
     this.#parts = parts
   }
 
-  async call(from: Program, fromOrigin: string, given: PeerRequest): Promise<PeerOutcome> {
+  async call(from: Caller, fromOrigin: string, given: PeerRequest): Promise<PeerOutcome> {
     const { time, random, trace, sent } = this.#parts
     const request = await wholeBody(given)
     const url = new URL(request.url)

@@ -39,6 +39,8 @@ export interface Statistics {
   readonly attacks: number
   /** Old homes that turned evil. */
   readonly turned: number
+  /** Copies of the Python actor that were compared with their publishers. */
+  readonly pythonCopies: number
 }
 
 /** Runs that share a folder and a migrated template database. */
@@ -101,6 +103,7 @@ class Run {
   readonly #mix: readonly [string, ...string[]]
   readonly #roles: Roles
   #working = 0
+  #pythonCopies = 0
 
   constructor({ seed, folder, template, trace, evil }: RunParts) {
     this.#random = seeded(seed)
@@ -117,6 +120,7 @@ class Run {
       folder,
       hosts,
       isEvil: evil !== 'none',
+      hasPython: seeded(seed * 17 + 11).below(2) === 0,
       createDatabase: (path) => copyFileSync(template, path),
       settings,
       declare: (app, world) => {
@@ -137,7 +141,10 @@ class Run {
       acceptsFriends: settings.autoAcceptTrust === true,
     })
     const strange = this.#roles.hasStranger ? Object.keys(this.#workload.strangeSteps) : []
-    this.#mix = [...mixOf(this.#random, Object.keys(this.#workload.steps)), ...strange, ...strange] as [string]
+    const python = pythonMixOf(this.#random, Object.keys(this.#workload.pythonWork?.steps ?? {}))
+    this.#mix = [...mixOf(this.#random, Object.keys(this.#workload.steps)), ...strange, ...strange, ...python] as [
+      string,
+    ]
   }
 
   get now(): () => number {
@@ -161,14 +168,19 @@ class Run {
       await world.during(this.#forEach((actor) => this.#workload.syncPolled(actor)))
       await this.#rest()
       await world.during(judgeSecrets(world, this.#workload))
-      await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: true }))
+      this.#pythonCopies += await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: true }))
       await world.during(this.#betray())
       // A subscriber notices a lost diff with the next change at the latest.
       await world.during(this.#forEach((actor) => this.#workload.touchEverything(actor)))
       await this.#rest()
+      if (world.python !== null) {
+        // The Python actor ends a gap with the second callback behind it, more than 5 seconds after the first.
+        await world.during(this.#forEach((actor) => this.#workload.touchEverything(actor)))
+        await this.#rest()
+      }
       await world.during(this.#forEach((actor) => this.#workload.syncPolled(actor)))
       await this.#rest()
-      await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: false }))
+      this.#pythonCopies += await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: false }))
       for (const { actorId, secret } of world.watch.ended) await world.during(this.#workload.knockWith(actorId, secret))
       await world.during(this.#workload.knockAfterMoves())
       if (this.#roles.isEvil) await world.during(this.#workload.judgeReach())
@@ -189,6 +201,7 @@ class Run {
         moved: this.#workload.moves,
         attacks: this.#roles.count,
         turned: this.#roles.turned,
+        pythonCopies: this.#pythonCopies,
       },
     }
   }
@@ -204,6 +217,12 @@ class Run {
     for (const name of ['ask', 'put', 'approve', 'subscribe', 'list'] as const) {
       for (const actor of actors) {
         for (let times = name === 'approve' ? 2 : 1; times > 0; times--) await this.#workload.do(name, actor)
+      }
+    }
+    for (const name of this.#world.python === null ? [] : ['pythonAsks', 'pythonSubscribes']) {
+      for (const actor of actors.slice(0, 2)) {
+        await this.#workload.do(name, actor)
+        await this.#workload.approveAll(actor)
       }
     }
     await this.#roles.open()
@@ -310,6 +329,10 @@ class Run {
     if (this.#roles.isEvil) await this.#forEach((actor) => this.#workload.rejectStrangers(actor))
     await this.#workload.askAgain()
     await this.#forEach((actor) => this.#workload.approveAll(actor))
+    const { pythonWork } = this.#workload
+    if (pythonWork === null) return
+    await this.#forEach((actor) => pythonWork.settle(actor))
+    await this.#forEach((actor) => this.#workload.approveAll(actor))
   }
 
   async #forEach(work: (actor: SimActor) => Promise<unknown>): Promise<void> {
@@ -358,6 +381,12 @@ function mixOf(random: Random, all: readonly string[]): [string, ...string[]] {
     for (let times = rare.has(name) ? 1 : 1 + random.below(3); times > 0; times--) often.push(name)
   }
   return often
+}
+
+/** The ends of relationships and subscriptions are rare, so that copies last. */
+function pythonMixOf(random: Random, all: readonly string[]): readonly string[] {
+  const rare = new Set(['pythonUnsubscribes', 'pythonEnds', 'pythonIsRestored', 'pythonAsks'])
+  return all.filter((name) => !rare.has(name) || random.below(4) === 0)
 }
 
 function weatherOf(random: Random): Weather {

@@ -5,6 +5,7 @@ import type { Service } from '../../src/service.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import type { Random } from '../support/random.ts'
 import { canary, type Mark } from './evil/heard.ts'
+import { PythonWork } from './python/python-work.ts'
 import type { Host, SimActor, World } from './world.ts'
 
 interface TrustView {
@@ -29,6 +30,8 @@ export interface SubscriptionView {
 }
 
 const values = ['mood', 'trip', 'settings', 'private', 'public'] as const
+/** Properties below which owners write. */
+export const partlyWritten: readonly string[] = ['settings', 'trip', 'private']
 const lists = ['todo', 'log'] as const
 const names = [...values, ...lists] as const
 const relationships = ['friend', 'partner', 'associate'] as const
@@ -65,12 +68,18 @@ export class Workload {
   readonly counts = new Map<string, number>()
 
   readonly #strangerUrl: string | null
+  readonly #pythonWork: PythonWork | null
 
   /** @param strangerUrl Address of the actor at an evil service that owners relate to. Null without evil services. */
   constructor(world: World, random: Random, strangerUrl: string | null = null) {
     this.#world = world
     this.#random = random
     this.#strangerUrl = strangerUrl
+    this.#pythonWork = world.python === null ? null : new PythonWork(world, world.python, random)
+  }
+
+  get pythonWork(): PythonWork | null {
+    return this.#pythonWork
   }
 
   readonly steps: Readonly<Record<string, Step>> = {
@@ -137,7 +146,7 @@ export class Workload {
 
   async do(name: string, actor: SimActor): Promise<void> {
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1)
-    await (this.steps[name] ?? this.strangeSteps[name])?.(actor)
+    await (this.steps[name] ?? this.strangeSteps[name] ?? this.#pythonWork?.steps[name])?.(actor)
   }
 
   // Writes
@@ -179,7 +188,7 @@ export class Workload {
 
   #below(): string {
     const path = this.#random.pick(['theme', 'ui', 'ui/font', 'theme/dark', 'ui/size', 'new/one/more'])
-    return `/properties/${this.#random.pick(['settings', 'trip', 'private'])}/${path}`
+    return `/properties/${this.#random.pick(partlyWritten as [string, ...string[]])}/${path}`
   }
 
   #list(actor: SimActor): Promise<unknown> {
@@ -254,6 +263,7 @@ export class Workload {
   #isFamiliar(actor: SimActor, { peerid, baseuri, verified, secret }: TrustView): boolean {
     if (this.#strangerUrl === null) return true
     if (this.#world.isStrange(peerid, baseuri)) return false
+    if (peerid === this.#world.python?.id) return this.#world.python.trustIn(actor.id)?.secret === secret
     return verified || this.actorOf(peerid)?.host.ledger.secretOf(peerid, actor.id) === hashSecret(secret)
   }
 
@@ -279,6 +289,7 @@ export class Workload {
       const other = actors[(index + 1) % actors.length]
       if (other === undefined || other === actor) continue
       for (const trust of await this.trustsOf(actor)) {
+        if (trust.peerid === this.#world.python?.id) continue
         if (trust.peerid !== this.#strangerId() && !this.#isFamiliar(actor, trust))
           this.#world.violation(`EVIL: ${actor.id} has a relationship with ${trust.peerid} at ${trust.baseuri}`)
       }

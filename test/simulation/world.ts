@@ -9,6 +9,7 @@ import { Network, type Outsider } from './network.ts'
 import { type AskOptions, Program, type Reply } from './program.ts'
 import type { FileBytes } from '../../src/file/file-bytes.ts'
 import { MemoryBytes } from '../../src/file/memory.ts'
+import { PythonHost } from './python/python-host.ts'
 import { VirtualTime } from './virtual-time.ts'
 import { Watch } from './watch.ts'
 
@@ -45,6 +46,8 @@ export interface WorldParts {
   readonly hosts: readonly number[]
   /** Whether a service is or becomes evil. */
   readonly isEvil: boolean
+  /** Whether an actor of the Python implementation takes part. */
+  readonly hasPython: boolean
   readonly settings: Partial<TroupeOptions>
   readonly declare: (app: App, world: World) => void
   readonly trace: (line: string) => void
@@ -54,6 +57,7 @@ export class World {
   readonly time = new VirtualTime()
   readonly network: Network
   readonly watch: Watch
+  readonly python: PythonHost | null
   readonly hosts: Host[] = []
   readonly actors: SimActor[] = []
   readonly violations: string[] = []
@@ -81,14 +85,19 @@ export class World {
       time: this.time,
       random: seeded(parts.seed * 3 + 2),
       serverOf: (origin) => this.#programOf(this.hosts.find((host) => host.origin === origin)),
-      outsiderOf: ({ origin, pathname }) =>
-        this.outsiders.get(origin) ?? this.outsiders.get(`${origin}/${pathname.split('/')[1]}`),
+      outsiderOf: (url) => this.#outsiderOf(url),
       trace: this.trace,
       sent: (from, request) => this.watch.sent(from.name, request),
       arrives: (request) => this.watch.arrives(request),
       ended: (from, request) => this.watch.done(from.name, request),
       answered: (_from, request, reply) => this.watch.answered(request, reply.status),
     })
+    this.python = parts.hasPython ? new PythonHost({ time: this.time, network: this.network, trace: this.trace }) : null
+  }
+
+  #outsiderOf({ origin, pathname }: URL): Outsider | undefined {
+    if (this.python?.url.startsWith(`${origin}/`) === true) return this.python
+    return this.outsiders.get(origin) ?? this.outsiders.get(`${origin}/${pathname.split('/')[1]}`)
   }
 
   readonly trace = (line: string): void => this.#parts.trace(`${this.time.clock} ${line}`)
@@ -112,6 +121,8 @@ export class World {
           violation: this.violation,
           forged: this.forged,
           isStrange: (peerId, baseuri) => this.isStrange(peerId, baseuri),
+          isSubscribed: (peerId, subscriptionId) =>
+            peerId === this.python?.id && this.python.subscriber.peerOf(subscriptionId) !== undefined,
         }),
         size,
         programs: [],
@@ -153,7 +164,7 @@ export class World {
 
   /** Whether the address is not one of the actor’s, or belongs to an evil service now. */
   isStrange(peerId: string, baseuri: string): boolean {
-    if (this.outsiders.size === 0) return false
+    if (this.outsiders.size === 0 || baseuri === this.python?.url) return false
     const home = this.hosts.find(({ origin }) => baseuri === `${origin}/${peerId}`)
     return home === undefined || this.outsiders.has(baseuri) || !home.ledger.wasHome(peerId)
   }

@@ -110,6 +110,7 @@ export class Roles {
   #mayTurn(address: string, { actor, from }: LeftBehind): boolean {
     if (actor.isGone || actor.mayBeGone || actor.host === from || from.ledger.hasActor(actor.id)) return false
     if (from.ledger.departureOf(actor.id) === null || this.#world.outsiders.has(address)) return false
+    if (this.#world.python?.knows(address) === true) return false
     return !this.#world.hosts.some(({ ledger }) => ledger.knows(address))
   }
 

@@ -3,7 +3,7 @@ import { partlyWritten, type SubscriptionView, type Workload } from '../workload
 import type { SimActor, World } from '../world.ts'
 import type { PythonHost } from './python-host.ts'
 
-/** What a publisher shows: values, and lists as `{ list: items }`. */
+/** The values that a publisher shows, and its lists as `{ list: items }`. */
 type Shown = ReadonlyMap<string, unknown>
 
 export interface PythonJudgement {

@@ -1,4 +1,4 @@
-/** What the owner of the Python actor does during a run, and what other owners do to it. */
+/** Steps of the owner of the Python actor during a run, and of other owners who deal with it. */
 import type { Random } from '../../support/random.ts'
 import type { SimActor, World } from '../world.ts'
 import type { PythonHost } from './python-host.ts'
