@@ -269,7 +269,8 @@ export class Ledger {
         // The work of an arrival stays due while an evil peer does not take the new address.
         const peers =
           table === 'job' && found.peer === 'arrival' ? informed.filter(({ actor }) => actor === found.actor) : []
-        const isWanted = table !== 'notice' || ledgers.some((ledger) => ledger.secretOf(found.peer, found.actor) !== null)
+        const isWanted =
+          table !== 'notice' || ledgers.some((ledger) => ledger.secretOf(found.peer, found.actor) !== null)
         return isWanted && !isEvil(found) && (peers.length === 0 || peers.some((peer) => !isEvil(peer)))
       })
       if (row !== undefined) return `${table} to ${row.peer} is due at ${row.at}`
