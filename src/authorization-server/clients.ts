@@ -33,7 +33,7 @@ import {
 } from './client-store.ts'
 import type { ClientEnds } from './client-ends.ts'
 import { ensureClientTrust } from './client-trust.ts'
-import type { MetadataDocuments } from './metadata-document.ts'
+import type { MetadataDocuments } from './documents/metadata-document.ts'
 import { OAuthError } from './oauth-error.ts'
 import { parseRedirectUri } from './redirect-uri.ts'
 import type { Registration } from './registration.ts'

@@ -14,7 +14,7 @@ import { DeletedOwners } from './deleted-owners.ts'
 import { DeviceCodes, Polls } from './device/device-codes.ts'
 import { deleteRemoteKey } from './key-store.ts'
 import { Keys } from './keys.ts'
-import { MetadataDocuments } from './metadata-document.ts'
+import { MetadataDocuments } from './documents/metadata-document.ts'
 import { TokenEndpoint } from './token-endpoint.ts'
 
 interface AuthorizationServerNeeds {

@@ -2,12 +2,12 @@
  * Clients whose id is the URL of a document about them (OAuth Client ID Metadata Document). Strangers choose the URL, so
  * the guarded HTTP client fetches it with limits, and invalid documents are not cached.
  */
-import { defaultMaxDepth, normalize, toPlain } from '../json/json.ts'
-import type { PeerClient } from '../peer/peer-client.ts'
-import { isReservedName } from '../trust/names/reserved-names.ts'
-import { cleanName, type Client, type ClientMetadata, systemActorId } from './client.ts'
-import { OAuthError } from './oauth-error.ts'
-import { parseRedirectUri } from './redirect-uri.ts'
+import { defaultMaxDepth, normalize, toPlain } from '../../json/json.ts'
+import type { PeerClient } from '../../peer/peer-client.ts'
+import { isReservedName } from '../../trust/names/reserved-names.ts'
+import { cleanName, type Client, type ClientMetadata, systemActorId } from '../client.ts'
+import { OAuthError } from '../oauth-error.ts'
+import { parseRedirectUri } from '../redirect-uri.ts'
 
 const mostBytes = 5120
 const mostRedirects = 20
