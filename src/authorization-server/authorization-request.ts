@@ -111,15 +111,28 @@ function challengeIn(get: AuthorizationParameters['get'], client: Client): strin
   return challenge
 }
 
+/** Scopes of OpenID Connect, which clients send to every server. They name no resource here. */
+const identityScopes: ReadonlySet<string> = new Set([
+  'openid',
+  'profile',
+  'email',
+  'address',
+  'phone',
+  'offline_access',
+])
+
 /**
- * Returns the offered scopes of a request. Default: all of them. Null for an invalid string, or without an offered scope.
- * Unknown scopes are ignored, because clients send scopes of other servers (`offline_access`, `openid`).
+ * Returns the offered scopes of a request. Default: all of them, also for a request that names only scopes of OpenID Connect.
+ * Null for an invalid string, or without a known scope. Unknown scopes are ignored beside known ones. The response and the
+ * consent page name what is granted (RFC 6749 section 3.3).
  */
 export function parseScope(text: string | undefined, offered: readonly string[]): string | null {
   if (text === undefined) return offered.join(' ')
   if (!/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(text)) return null
-  const known = new Set(text.split(' ')).intersection(new Set(offered))
-  return known.size === 0 ? null : [...known].join(' ')
+  const asked = new Set(text.split(' '))
+  const known = asked.intersection(new Set(offered))
+  if (known.size > 0) return [...known].join(' ')
+  return asked.isDisjointFrom(identityScopes) || !asked.isDisjointFrom(new Set(scopes)) ? null : offered.join(' ')
 }
 
 /** Returns the scope of a token request. Null for an invalid or empty one: a scope has one token or more (RFC 6749, 3.3). */

@@ -35,8 +35,8 @@ const refusedSchemes: ReadonlySet<string> = new Set([
  * information, http outside of loopback, a form that parsers read differently from people, or a dangerous scheme.
  */
 export function parseRedirectUri(text: string): URL | null {
-  // The set includes `#`, which begins a fragment, and `@`, which ends user information.
-  if (text.length > longest || !/^[\x21-\x7e]+$/.test(text) || /[\\<>"{}|^`*#@]/.test(text)) return null
+  // The set includes `#`, which begins a fragment. `@` and `*` in a path are plain characters: URIs are compared exactly.
+  if (text.length > longest || !/^[\x21-\x7e]+$/.test(text) || /[\\<>"{}|^`#]/.test(text)) return null
   const url = URL.parse(text)
   if (url === null) return null
   const isAllowed = /^https?:$/.test(url.protocol) ? isWebRedirect(url, text) : isAppRedirect(url, text)
@@ -46,6 +46,7 @@ export function parseRedirectUri(text: string): URL | null {
 function isWebRedirect(url: URL, text: string): boolean {
   // The host must be written as the parser reads it: `127.1` and `0x7f.1` also mean a loopback address.
   const written = /^https?:\/\/([^/?]+)/i.exec(text)?.[1]?.toLowerCase()
+  if (written?.includes('*') === true) return false
   if (written !== url.host && written !== `${url.host}:${defaultPort(url)}`) return false
   if (/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(url.pathname) || /(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(text))
     return false
@@ -56,7 +57,7 @@ function isWebRedirect(url: URL, text: string): boolean {
 function isAppRedirect({ protocol }: URL, text: string): boolean {
   // The schemes `ms-*` start tools of the system, which follow the instructions in the address.
   if (refusedSchemes.has(protocol) || protocol.startsWith('ms-')) return false
-  return /^[a-z][a-z0-9+.-]*:$/.test(protocol) && /^[a-z][a-z0-9+.-]*:\/?\/?[^/]/i.test(text)
+  return /^[a-z][a-z0-9+.-]*:$/.test(protocol) && /^[a-z][a-z0-9+.-]*:\/{0,3}[^/]/i.test(text) && !/[*@]/.test(text)
 }
 
 function defaultPort({ protocol }: URL): string {

@@ -203,7 +203,7 @@ describe('an authorization request', () => {
     const { service, client, pkce } = await startedForPublic(start)
     for (const type of [undefined, '', 'token', 'id_token', 'none', 'code token', 'code id_token', 'CODE'])
       await refusedToClient(service, authorizePath(client, pkce, { response_type: type }), 'unsupported_response_type')
-    for (const scope of ['admin', 'openid', 'mcp"', 'mcp\\', ' mcp', 'mcp  x', 'mcp\n', 'mçp'])
+    for (const scope of ['admin', 'admin read', 'mcp"', 'mcp\\', ' mcp', 'mcp  x', 'mcp\n', 'mçp'])
       await refusedToClient(service, authorizePath(client, pkce, { scope }), 'invalid_scope')
     for (const mode of ['fragment', 'form_post', 'web_message'])
       await refusedToClient(service, authorizePath(client, pkce, { response_mode: mode }), 'invalid_request')

@@ -42,6 +42,40 @@ describe('a token grant', () => {
     assert.deepEqual(await errorOf(await asked('https://other.example/mcp')), [400, 'invalid_target'])
   })
 
+  it('for a code has a refresh token only for a client that registered that grant (OTK-13)', async () => {
+    const { service, browser } = await scene()
+    for (const [grant_types, has] of [
+      [['authorization_code'], false],
+      [['authorization_code', 'refresh_token'], true],
+      [undefined, true],
+    ] as const) {
+      const client = await registerClient(service, { token_endpoint_auth_method: 'none', grant_types })
+      const pkce = newPkce()
+      const form = redemption(client, await codeFor(browser, client, pkce), pkce)
+      const tokens = (await (await requestTokens(service, form)).json()) as object
+      assert.equal('refresh_token' in tokens, has, String(grant_types))
+    }
+  })
+
+  // Open WebUI, LibreChat and generic OAuth clients request the scopes of OpenID Connect, also with a refresh token.
+  it('for scopes of OpenID Connect alone has the scopes that are offered, and says so (OTK-18)', async () => {
+    const { service, browser, client } = await scene()
+    for (const scope of ['openid', 'openid profile email offline_access', 'openid other']) {
+      const pkce = newPkce()
+      const named = { scope, resource: `${service.url}/mcp` }
+      const form = redemption(client, await codeFor(browser, client, pkce, named), pkce)
+      const tokens = (await (await requestTokens(service, form)).json()) as Record<string, string>
+      assert.equal(tokens['scope'], 'mcp', scope)
+      const refresh = { grant_type: 'refresh_token', refresh_token: tokens['refresh_token'] ?? '', ...client, scope }
+      const refreshed = (await (await requestTokens(service, refresh)).json()) as Record<string, string>
+      assert.equal(refreshed['scope'], 'mcp', scope)
+      for (const wider of ['actor', 'mcp actor', 'openid actor', 'admin']) {
+        const again = { ...refresh, refresh_token: refreshed['refresh_token'] ?? '', scope: wider }
+        assert.deepEqual(await errorOf(await requestTokens(service, again)), [400, 'invalid_scope'], wider)
+      }
+    }
+  })
+
   it('for a refresh requires a refresh token (OTK-13)', async () => {
     const { service, client } = await scene()
     const form = { grant_type: 'refresh_token', client_id: client.client_id }

@@ -136,7 +136,12 @@ describe('the scope of a request', () => {
     ['actor mcp', 'actor mcp'],
     ['openid mcp offline_access', 'mcp'],
     ['mcp mcp', 'mcp'],
-    ['openid', null],
+    ['openid', 'mcp actor'],
+    // Open WebUI, LibreChat and generic OAuth clients send these by default.
+    ['openid profile email offline_access', 'mcp actor'],
+    ['openid other', 'mcp actor'],
+    ['other', null],
+    ['openid OTHER', 'mcp actor'],
     ['', null],
     [' mcp', null],
     ['mcp ', null],

@@ -23,6 +23,11 @@ describe('a redirect URI at registration', () => {
       'com.example.app://back/to',
       'cursor://anysphere.cursor-retrieval/oauth/callback',
       'https://xn--bcher-kva.example/back',
+      // Compared exactly, so they mean nothing but themselves.
+      'https://program.example/@user/back',
+      'https://program.example/*',
+      // The form that AppAuth and Expo produce.
+      'com.example.app:///back',
     ]) {
       assert.notEqual(parseRedirectUri(uri), null, uri)
     }
@@ -85,7 +90,8 @@ describe('a redirect URI at registration', () => {
       'https://program.example/back#',
       'https://program.example/back#part',
       'https://*.example/back',
-      'https://program.example/*',
+      'https://program.*/back',
+      'com.example.app:/*',
       'http://program.example/back',
       'http://10.0.0.1/back',
       'http://0.0.0.0/back',

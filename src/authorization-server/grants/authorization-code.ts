@@ -5,6 +5,7 @@ import { sameSecret } from '../../secret/hash.ts'
 import type { Transaction } from '../../store/store.ts'
 import { isApprovedAt, type Trust } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
+import { mayUse } from '../clients.ts'
 import type { CodeData } from '../consents.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { audienceOf, isOfOtherActor } from '../resources.ts'
@@ -107,7 +108,7 @@ async function issue(
   return {
     tokens,
     scope,
-    isRefreshable: true,
+    isRefreshable: mayUse(client, 'refresh_token'),
     members: { actor_id: actorId, email: data.identifier, trust_type: data.trustType },
   }
 }

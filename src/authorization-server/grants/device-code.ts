@@ -1,6 +1,7 @@
 /** `urn:ietf:params:oauth:grant-type:device_code` (RFC 8628 section 3.4): the tokens of a device, once the owner agreed. */
 import { earliest } from '../../permission/grants.ts'
 import { hashSecret } from '../../secret/hash.ts'
+import { mayUse } from '../clients.ts'
 import { type DeviceData, type DeviceOutcome, deviceSeconds } from '../device/device-codes.ts'
 import type { DeviceAgreement } from '../consents.ts'
 import { OAuthError } from '../oauth-error.ts'
@@ -41,7 +42,7 @@ export const deviceCode: Grant = async (deps, { client, parameters }) => {
   return {
     tokens,
     scope: request.scope,
-    isRefreshable: true,
+    isRefreshable: mayUse(client, 'refresh_token'),
     members: { actor_id: actorId, email: identifier, trust_type: trustType },
   }
 }

@@ -30,7 +30,7 @@ export interface GrantRequest {
 export interface IssuedGrant {
   readonly tokens: IssuedTokens
   readonly scope: string
-  /** False for client credentials, whose response contains no refresh token. */
+  /** False where the client cannot use a refresh token: for client credentials, or without that grant. */
   readonly isRefreshable: boolean
   /** Further members of the response. */
   readonly members: Readonly<Record<string, string>>

@@ -6,7 +6,7 @@ import { isApprovedAt, type Trust } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
 import { scopeIn } from '../authorization-request.ts'
 import { OAuthError } from '../oauth-error.ts'
-import { audienceOf, isOfOtherActor } from '../resources.ts'
+import { audienceOf, isOfOtherActor, scopes } from '../resources.ts'
 import type { Grant } from './grant.ts'
 
 export const refreshToken: Grant = async ({ store, tokens, baseUrl, now }, { client, parameters }) => {
@@ -17,9 +17,10 @@ export const refreshToken: Grant = async ({ store, tokens, baseUrl, now }, { cli
   const grant = grantFor(client.clientId, chain)
   const trust = await standing(store, grant, now())
   if (trust === null) throw refused()
-  const scope = scopeIn(parameters)
   const granted = grant.scope.split(' ')
-  if (scope === null || (parameters.has('scope') && scope.split(' ').some((each) => !granted.includes(each)))) {
+  const asked = (parameters.get('scope') ?? '').split(' ')
+  const isWider = scopes.some((each) => asked.includes(each) && !granted.includes(each))
+  if (isWider || scopeIn(parameters, granted) === null) {
     throw new OAuthError('invalid_scope', 'The scope exceeds the authorized scope')
   }
   const resource = parameters.get('resource')
