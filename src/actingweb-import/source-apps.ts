@@ -1,5 +1,5 @@
 /** OAuth clients and tokens of the Python library. */
-import { type Client, cleanName, grantTypes, type AuthMethod, authMethods } from '../authorization-server/client.ts'
+import { type Client, cleanName, grantTypes, type AuthMethod } from '../authorization-server/client.ts'
 import { hashSecret, type SecretHash } from '../secret/hash.ts'
 import { isReservedName } from '../trust/names/reserved-names.ts'
 import type { TokenKind } from '../token/token-text.ts'
@@ -14,6 +14,9 @@ export const clientBucket = 'mcp_clients'
 const accessBucket = 'mcp_tokens'
 const refreshBucket = 'mcp_refresh_tokens'
 
+/** Methods that the Python library knows. */
+const methods: readonly AuthMethod[] = ['none', 'client_secret_post', 'client_secret_basic']
+
 /** The client of an attribute. Null: it cannot be read, or the service does not accept its id. */
 export function clientOf(ownerId: string, { data }: SourceAttribute): Client | null {
   const given = objectOf(data)
@@ -22,7 +25,7 @@ export function clientOf(ownerId: string, { data }: SourceAttribute): Client | n
   const secret = textInRow(given, 'client_secret')
   const said = textInRow(given, 'token_endpoint_auth_method')
   const authMethod: AuthMethod =
-    secret === null ? 'none' : (authMethods.find((one) => one === said) ?? 'client_secret_post')
+    secret === null ? 'none' : (methods.find((one) => one === said) ?? 'client_secret_post')
   const name = cleanName(textInRow(given, 'client_name') ?? '')
   return {
     clientId,

@@ -144,7 +144,7 @@ export async function setClientSecret(
   secretHash: SecretHash,
 ): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE oauth_client SET secret_hash = $3 WHERE client_id = $2 AND actor_id = $1 AND auth_method <> 'none'`,
+    `UPDATE oauth_client SET secret_hash = $3 WHERE client_id = $2 AND actor_id = $1 AND secret_hash IS NOT NULL`,
     actorId,
     clientId,
     secretHash,

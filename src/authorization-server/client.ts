@@ -1,7 +1,8 @@
 /** OAuth clients: programs that act for owners who authorize them. */
+import type { JSONWebKeySet } from 'jose'
 import type { SecretHash } from '../secret/hash.ts'
 
-export const authMethods = ['none', 'client_secret_post', 'client_secret_basic'] as const
+export const authMethods = ['none', 'client_secret_post', 'client_secret_basic', 'private_key_jwt'] as const
 export type AuthMethod = (typeof authMethods)[number]
 
 export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -18,6 +19,9 @@ export interface ClientMetadata {
   readonly software_id?: string
   readonly software_version?: string
   readonly application_type?: string
+  /** The public keys of a client that signs assertions, or their address. */
+  readonly jwks?: JSONWebKeySet
+  readonly jwks_uri?: string
 }
 
 export interface Client {
@@ -75,6 +79,11 @@ export function isDocumented({ clientId }: Pick<Client, 'clientId'>): boolean {
 
 export function isPublic({ authMethod }: Pick<Client, 'authMethod'>): boolean {
   return authMethod === 'none'
+}
+
+/** Returns whether the client proves itself by a secret, in the header or in the body. */
+export function hasSecret({ authMethod }: Pick<Client, 'authMethod'>): boolean {
+  return authMethod === 'client_secret_post' || authMethod === 'client_secret_basic'
 }
 
 /** Returns whether the client may use client credentials. A public client has no secret to authenticate with. */

@@ -16,6 +16,7 @@ import {
   type Client,
   cleanName,
   hasEnded,
+  hasSecret,
   type GrantType,
   isDocumented,
   isPublic,
@@ -33,6 +34,7 @@ import {
 } from './client-store.ts'
 import type { ClientEnds } from './client-ends.ts'
 import { ensureClientTrust } from './client-trust.ts'
+import type { ClientAssertions } from './client-assertion.ts'
 import type { MetadataDocuments } from './documents/metadata-document.ts'
 import { OAuthError } from './oauth-error.ts'
 import { parseRedirectUri } from './redirect-uri.ts'
@@ -143,7 +145,7 @@ export class Clients {
   ): Promise<NewClient> {
     const { store, now } = this.#deps
     const at = now()
-    const secret = registration.authMethod === 'none' ? null : randomToken(32)
+    const secret = hasSecret(registration) ? randomToken(32) : null
     const client: Client = {
       ...registration,
       clientId: `mcp_${randomId()}`,
@@ -233,24 +235,39 @@ export class Clients {
 /** The credentials that a client presents at the token endpoint. */
 export interface PresentedClient {
   readonly clientId: string
+  /** The secret, or the assertion of `private_key_jwt`. Null: neither. */
   readonly secret: string | null
   readonly method: AuthMethod
 }
 
 /**
- * Authenticates a client: a public one without a secret, any other by its secret, in the header or in the body. Libraries
- * choose the place by themselves (RFC 6749 section 2.3.1). The function compares secrets even for an unknown client, so
- * that its timing does not distinguish an unknown client from a wrong secret.
+ * Authenticates a client by its secret or its assertion; a public client presents neither. The secret may come in the header
+ * or in the body, because libraries choose the place by themselves (RFC 6749 section 2.3.1).
  *
  * @throws OAuthError `invalid_client`
  */
-export function authenticate(client: Client | null, presented: PresentedClient): Client {
+export async function authenticate(
+  client: Client | null,
+  presented: PresentedClient,
+  assertions: Pick<ClientAssertions, 'isProven'>,
+): Promise<Client> {
+  // Secrets are compared even for an unknown client, so that the time does not distinguish it from a wrong secret.
   const expected = client?.secretHash ?? hashSecret('no client has this secret')
   const fits = sameSecret(hashSecret(presented.secret ?? ''), expected)
-  const isGood = client !== null && (isPublic(client) ? presented.method === 'none' : presented.secret !== null && fits)
-  if (!isGood)
+  if (client === null || !(await isProven(client, presented, fits, assertions)))
     throw new OAuthError('invalid_client', 'Client authentication failed: unknown client or wrong credentials')
   return client
+}
+
+function isProven(
+  client: Client,
+  { method, secret }: PresentedClient,
+  secretFits: boolean,
+  assertions: Pick<ClientAssertions, 'isProven'>,
+): Promise<boolean> | boolean {
+  if (hasSecret(client)) return method !== 'private_key_jwt' && secret !== null && secretFits
+  if (method === 'private_key_jwt') return secret !== null && assertions.isProven(client, secret)
+  return method === 'none' && isPublic(client)
 }
 
 export function mayUse(client: Client, grant: GrantType): boolean {

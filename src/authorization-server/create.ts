@@ -7,6 +7,7 @@ import type { TrustRoom } from '../trust/create.ts'
 import { fireDeleted } from '../trust/events.ts'
 import { type ClientAccess, clientAccess } from './client-access.ts'
 import { actorChallenge, clientBearer } from './client-bearer.ts'
+import { ClientAssertions } from './client-assertion.ts'
 import { ClientEnds } from './client-ends.ts'
 import { Clients } from './clients.ts'
 import { Consents } from './consents.ts'
@@ -14,6 +15,7 @@ import { DeletedOwners } from './deleted-owners.ts'
 import { DeviceCodes, Polls } from './device/device-codes.ts'
 import { deleteRemoteKey } from './key-store.ts'
 import { Keys } from './keys.ts'
+import { ClientKeys } from './documents/client-keys.ts'
 import { MetadataDocuments } from './documents/metadata-document.ts'
 import { TokenEndpoint } from './token-endpoint.ts'
 
@@ -49,6 +51,8 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
     return access
   }
   const devices = new DeviceCodes({ store, oneTime })
+  const clientKeys = new ClientKeys(needs.outbox.outsideClient, now)
+  const assertions = new ClientAssertions({ store, oneTime, keys: clientKeys, baseUrl, now })
   return {
     clients,
     devices,
@@ -56,7 +60,7 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
     keys,
     consents: new Consents({ store, oneTime, clients, devices, keyRing, live, baseUrl, now }),
     tokenEndpoint: new TokenEndpoint(
-      { store, oneTime, tokens, keyRing, baseUrl, now, metrics, devices, polls: new Polls(now) },
+      { store, oneTime, tokens, keyRing, baseUrl, now, metrics, devices, polls: new Polls(now), assertions },
       clients,
     ),
     clientAccess: accessOf,

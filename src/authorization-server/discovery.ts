@@ -1,5 +1,6 @@
 /** Discovery documents for clients (RFC 8414, RFC 9728). */
 import { supportedVersionTexts } from './protocol-versions.ts'
+import { assertionAlgorithms } from './client-assertion.ts'
 import { authMethods, grantTypes } from './client.ts'
 import { actorResource, mcpResource, scopes, scopesOf } from './resources.ts'
 
@@ -16,7 +17,9 @@ export function authorizationServerMetadata(baseUrl: string): object {
     response_modes_supported: ['query'],
     grant_types_supported: grantTypes,
     token_endpoint_auth_methods_supported: authMethods,
+    token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     revocation_endpoint_auth_methods_supported: authMethods,
+    revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: true,

@@ -3,7 +3,8 @@ import type { Json } from '../json/json.ts'
 import { type AuthMethod, authMethods, cleanName, type ClientMetadata, type GrantType, grantTypes } from './client.ts'
 import { isReservedName } from '../trust/names/reserved-names.ts'
 import { OAuthError } from './oauth-error.ts'
-import { parseRedirectUri } from './redirect-uri.ts'
+import { parseRedirectUri, placeOf } from './redirect-uri.ts'
+import { keysIn } from './documents/client-keys.ts'
 
 export interface Registration {
   readonly name: string
@@ -27,13 +28,13 @@ const optionalAddress = { type: ['string', 'null'], format: 'uri' }
 /** JSON Schema of the body that `readRegistration` reads (RFC 7591 section 2). */
 export const registrationSchema = {
   type: 'object',
-  required: ['client_name'],
   properties: {
-    client_name: { type: 'string', description: 'Shown to the owner' },
+    client_name: { ...optionalString, description: 'Shown to the owner. Default: the host of the first redirect URI' },
     redirect_uris: { type: ['array', 'null'], maxItems: mostRedirects, items: { type: 'string' } },
     grant_types: { type: ['array', 'null'], items: { type: 'string' } },
     token_endpoint_auth_method: { ...optionalString, enum: [...authMethods, null] },
     trust_type: optionalString,
+    jwks: { type: ['object', 'null'] },
     ...Object.fromEntries(addresses.map((name) => [name, optionalAddress])),
     ...Object.fromEntries(texts.map((name) => [name, {}])),
   },
@@ -50,22 +51,16 @@ export function readRegistration(body: Json, offered: readonly string[]): Regist
     throw new OAuthError('invalid_client_metadata', 'The registration must be a JSON object')
   }
   const fields = body as { readonly [member: string]: Json | undefined }
-  const given = fields['client_name']
-  const name = typeof given === 'string' ? cleanName(given) : ''
-  if (name === '') throw new OAuthError('invalid_client_metadata', 'client_name must contain printable characters')
-  if (isReservedName(name))
-    throw new OAuthError(
-      'invalid_client_metadata',
-      'client_name is reserved for the owner, the operators and this service: choose the name of the client',
-    )
   const grants = grantTypesIn(fields['grant_types'])
+  const redirectUris = redirectsIn(fields['redirect_uris'], grants.includes('authorization_code'))
+  const authMethod = authMethodIn(fields['token_endpoint_auth_method'])
   const registration: Registration = {
-    name,
-    authMethod: authMethodIn(fields['token_endpoint_auth_method']),
-    redirectUris: redirectsIn(fields['redirect_uris'], grants.includes('authorization_code')),
+    name: nameIn(fields['client_name'], redirectUris),
+    authMethod,
+    redirectUris,
     grantTypes: grants,
     trustType: trustTypeIn(fields['trust_type'], offered),
-    metadata: metadataIn(fields),
+    metadata: { ...metadataIn(fields), ...(authMethod === 'private_key_jwt' ? requiredKeys(fields) : {}) },
   }
   if (JSON.stringify(registration).length > mostKept)
     throw new OAuthError(
@@ -73,6 +68,31 @@ export function readRegistration(body: Json, offered: readonly string[]): Regist
       `The registration is too long: the maximum is ${mostKept} characters`,
     )
   return registration
+}
+
+/** The name is optional (RFC 7591 section 2), and the connector of Claude sends none. The owner then sees where the code goes. */
+function nameIn(given: Json | undefined, redirectUris: readonly string[]): string {
+  const isMissing = given === undefined || given === null
+  const text = isMissing ? placeOf(redirectUris[0] ?? '') : given
+  const name = typeof text === 'string' ? cleanName(text) : ''
+  if (name === '') throw new OAuthError('invalid_client_metadata', 'client_name must contain printable characters')
+  if (isReservedName(name))
+    throw new OAuthError(
+      'invalid_client_metadata',
+      'client_name is reserved for the owner, the operators and this service: choose the name of the client',
+    )
+  return name
+}
+
+function requiredKeys(fields: { readonly [member: string]: Json | undefined }): ReturnType<typeof keysIn> {
+  const keys = keysIn(fields)
+  if (Object.keys(keys).length === 0) {
+    throw new OAuthError(
+      'invalid_client_metadata',
+      'private_key_jwt requires public keys: send jwks, or an https URL as jwks_uri',
+    )
+  }
+  return keys
 }
 
 function authMethodIn(value: Json | undefined): AuthMethod {
@@ -106,15 +126,15 @@ function redirectsIn(value: Json | undefined, isNeeded: boolean): readonly strin
   if (!Array.isArray(value) || value.length > mostRedirects || (isNeeded && value.length === 0)) {
     throw new OAuthError('invalid_redirect_uri', `redirect_uris must be a list of 1 to ${mostRedirects} URLs`)
   }
-  return value.map((uri, index) => {
-    if (typeof uri !== 'string' || parseRedirectUri(uri) === null) {
-      throw new OAuthError(
-        'invalid_redirect_uri',
-        `redirect_uris[${index}] must be an https URL, a loopback URL, or a URL with an application-defined scheme`,
-      )
-    }
-    return uri
-  })
+  // The response lists what was registered. One URI that cannot be used does not make the others useless.
+  const usable = value.filter((uri): uri is string => typeof uri === 'string' && parseRedirectUri(uri) !== null)
+  if (value.length > 0 && usable.length === 0) {
+    throw new OAuthError(
+      'invalid_redirect_uri',
+      'Each of redirect_uris must be an https URL, a loopback URL, or a URL with an application-defined scheme',
+    )
+  }
+  return usable
 }
 
 function trustTypeIn(value: Json | undefined, offered: readonly string[]): string {
@@ -129,7 +149,7 @@ function metadataIn(fields: { readonly [member: string]: Json | undefined }): Cl
   const found: Record<string, string> = {}
   for (const name of addresses) {
     const value = fields[name]
-    if (value === undefined || value === null) continue
+    if (value === undefined || value === null || value === '') continue
     const url = typeof value === 'string' && value.length <= longestText ? URL.parse(value) : null
     if (url === null || !['http:', 'https:'].includes(url.protocol)) {
       throw new OAuthError('invalid_client_metadata', `${name} must be an http or https URL`)

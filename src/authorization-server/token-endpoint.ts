@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { requestedReach } from './authorization-request.ts'
 import { actsForItself, type Client, deviceGrantType, type GrantType } from './client.ts'
+import type { ClientAssertions } from './client-assertion.ts'
 import type { DeviceCodes } from './device/device-codes.ts'
 import { authenticate, type Clients, mayUse } from './clients.ts'
 import { authorizationCode } from './grants/authorization-code.ts'
@@ -24,6 +25,7 @@ const grants: Readonly<Record<GrantType, Grant>> = {
 export interface TokenEndpointDeps extends GrantDeps {
   readonly metrics: Pick<Metrics, 'tokensIssued'>
   readonly devices: DeviceCodes
+  readonly assertions: ClientAssertions
 }
 
 export class TokenEndpoint {
@@ -93,7 +95,7 @@ export class TokenEndpoint {
 
   async #authenticated(parameters: TokenParameters, authorization: string | undefined): Promise<Client> {
     const presented = readClientCredentials(parameters, authorization)
-    return authenticate(await this.#find(presented.clientId), presented)
+    return authenticate(await this.#find(presented.clientId), presented, this.#deps.assertions)
   }
 
   /** Finds a client. An invalid metadata document counts as an unknown client. */

@@ -23,6 +23,12 @@ export function readClientCredentials(parameters: TokenParameters, authorization
   const { get, repeated } = parameters
   if (repeated !== null) throw new OAuthError('invalid_request', `${repeated} is given twice`)
   const inBody = { clientId: get('client_id'), secret: get('client_secret') }
+  const assertion = get('client_assertion')
+  if (assertion !== undefined) {
+    if (inBody.secret !== undefined || authorization !== undefined)
+      throw new OAuthError('invalid_request', 'The client authenticates in two ways')
+    return asserted(assertion, get('client_assertion_type'), inBody.clientId)
+  }
   if (authorization === undefined) {
     if (inBody.clientId === undefined) throw new OAuthError('invalid_client', 'client_id is missing')
     const method: AuthMethod = inBody.secret === undefined ? 'none' : 'client_secret_post'
@@ -35,6 +41,29 @@ export function readClientCredentials(parameters: TokenParameters, authorization
     throw new OAuthError('invalid_request', 'client_id differs from the Authorization header')
   }
   return { ...basic, method: 'client_secret_basic' }
+}
+
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+/** The client of an assertion is its subject, which the request may repeat (RFC 7523 section 3). */
+function asserted(assertion: string, type: string | undefined, clientId: string | undefined): PresentedClient {
+  if (type !== assertionType) throw new OAuthError('invalid_request', `client_assertion_type must be ${assertionType}`)
+  const subject = subjectOf(assertion)
+  if (subject === null) throw new OAuthError('invalid_client', 'client_assertion is not a JWT with a subject')
+  if (clientId !== undefined && clientId !== subject)
+    throw new OAuthError('invalid_request', 'client_id differs from the subject of the assertion')
+  return { clientId: subject, secret: assertion, method: 'private_key_jwt' }
+}
+
+/** The subject that a JWT claims. Its signature is not verified. Null: none. */
+function subjectOf(jwt: string): string | null {
+  try {
+    const claims: unknown = JSON.parse(utf8.decode(Buffer.from(jwt.split('.', 2)[1] ?? '', 'base64url')))
+    const subject = typeof claims === 'object' && claims !== null && 'sub' in claims ? claims.sub : null
+    return typeof subject === 'string' && subject !== '' ? subject : null
+  } catch {
+    return null
+  }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

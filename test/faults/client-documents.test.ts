@@ -115,17 +115,17 @@ forEachService((start) => {
         found(documentWith({ client_id: 'https://program.example/other.json' })),
         found(documentWith({ client_id: `${clientId}/` })),
         found(documentWith({ client_id: undefined })),
-        found(documentWith({ client_name: undefined })),
         found(documentWith({ client_name: '<>' })),
         found(documentWith({ client_name: 7 })),
         found(documentWith({ redirect_uris: undefined })),
         found(documentWith({ redirect_uris: [] })),
         found(documentWith({ redirect_uris: redirectUri })),
-        found(documentWith({ redirect_uris: [redirectUri, 'javascript:alert(1)'] })),
-        found(documentWith({ redirect_uris: [redirectUri, 'http://program.example/back'] })),
+        found(documentWith({ redirect_uris: ['javascript:alert(1)', 'http://program.example/back', 7] })),
         found(documentWith({ redirect_uris: Array.from({ length: 21 }, () => redirectUri) })),
         found(documentWith({ token_endpoint_auth_method: 'client_secret_basic' })),
         found(documentWith({ client_secret: 'public' })),
+        found(documentWith({ token_endpoint_auth_method: 'private_key_jwt' })),
+        found(documentWith({ token_endpoint_auth_methods_supported: ['client_secret_post'] })),
       ]
       for (const outcome of bad) {
         site.answer = () => outcome
@@ -143,6 +143,17 @@ forEachService((start) => {
       // Failures are not cached.
       site.answer = () => found(documentWith())
       assert.equal((await new TestBrowser(service).get(authorizePath(client, newPkce()))).status, 200)
+    })
+
+    it('may lack a name and list redirect URIs that cannot be used', async () => {
+      const site = new Site()
+      site.answer = () => found(documentWith({ client_name: undefined, redirect_uris: ['urn:x', redirectUri, 7] }))
+      const service = await start({ peerClient: site })
+      const page = await service.request(authorizePath(client, newPkce()), { headers: { accept: 'text/html' } })
+      assert.equal(page.status, 200)
+      assert.match(await page.text(), /program\.example/)
+      const other = authorizePath(client, newPkce(), { redirect_uri: 'urn:x' })
+      assert.equal((await service.request(other, { headers: { accept: 'text/html' } })).status, 400)
     })
 
     it('has no secret and cannot use client_credentials (OTK-11)', async () => {

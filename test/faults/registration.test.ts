@@ -97,11 +97,51 @@ forEachService((start) => {
 
     it('is rejected with an unsupported authentication method or an unprintable name (R-AS-01, ODR-01)', async () => {
       const service = await start()
-      for (const method of ['client_secret_jwt', 'private_key_jwt', 'NONE', '', 1, ['none'], {}, true])
+      for (const method of ['client_secret_jwt', 'NONE', '', 1, ['none'], {}, true])
         await refused(service, metadata({ token_endpoint_auth_method: method }), 'invalid_client_metadata')
-      for (const name of ['', ' ', '\t\n', '<>', '\u200b\u202e', '\u0000', '&"\'', null, 7, ['A'], {}])
+      for (const name of ['', ' ', '\t\n', '<>', '\u200b\u202e', '\u0000', '&"\'', 7, ['A'], {}])
         await refused(service, metadata({ client_name: name }), 'invalid_client_metadata')
-      await refused(service, JSON.stringify({ redirect_uris: [redirectUri] }), 'invalid_client_metadata')
+      const nameless = { grant_types: ['client_credentials'] }
+      await refused(service, JSON.stringify(nameless), 'invalid_client_metadata')
+    })
+
+    // The connector of Claude sends no name.
+    it('is shown by the host of its first redirect URI when it has no name (ODR-01)', async () => {
+      const service = await start()
+      for (const [uri, name] of [
+        ['https://claude.ai/api/mcp/auth_callback', 'claude.ai'],
+        ['http://localhost:3118/callback', 'localhost:3118'],
+        ['com.example.app:/back', 'com.example.app:'],
+      ] as const) {
+        for (const client_name of [undefined, null]) {
+          const answer = await send(service, JSON.stringify({ client_name, redirect_uris: [uri, redirectUri] }))
+          assert.deepEqual([answer.status, ((await answer.json()) as Registered)['client_name']], [201, name], uri)
+        }
+      }
+    })
+
+    it('may send private_key_jwt with public keys only (ODR-01)', async () => {
+      const service = await start()
+      const key = { kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43), kid: '1' }
+      const asked = (members: object): string => metadata({ token_endpoint_auth_method: 'private_key_jwt', ...members })
+      for (const members of [
+        {},
+        { jwks: {} },
+        { jwks: { keys: [] } },
+        { jwks: { keys: [{ ...key, d: 'private' }] } },
+        { jwks: { keys: [{ kty: 'oct', k: 'shared' }] } },
+        { jwks: { keys: Array.from({ length: 21 }, () => key) } },
+        { jwks: 'https://program.example/keys' },
+        { jwks_uri: 'http://program.example/keys' },
+        { jwks_uri: 'https://user@program.example/keys' },
+      ])
+        await refused(service, asked(members), 'invalid_client_metadata')
+      for (const members of [{ jwks: { keys: [key] } }, { jwks_uri: 'https://program.example/keys' }]) {
+        const answer = await send(service, asked(members))
+        const { client_secret, ...client } = (await answer.json()) as Registered
+        assert.deepEqual([answer.status, client_secret], [201, undefined])
+        assert.deepEqual({ ...client, ...members }, client)
+      }
     })
 
     it('is rejected with an invalid redirect URI (ODR-03, OAZ-04)', async () => {
@@ -128,7 +168,9 @@ forEachService((start) => {
       ]
       for (const uri of bad) {
         await refused(service, metadata({ redirect_uris: [uri] }), 'invalid_redirect_uri')
-        await refused(service, metadata({ redirect_uris: [redirectUri, uri] }), 'invalid_redirect_uri')
+        // Clients register a list for all their platforms. The response lists what they can use.
+        const answer = await send(service, metadata({ redirect_uris: [redirectUri, uri] }))
+        assert.deepEqual([answer.status, ((await answer.json()) as Registered)['redirect_uris']], [201, [redirectUri]])
       }
       for (const uris of [null, [], redirectUri, {}, 7, { 0: redirectUri, length: 1 }])
         await refused(service, metadata({ redirect_uris: uris }), 'invalid_redirect_uri')
@@ -157,17 +199,9 @@ forEachService((start) => {
       })
       const members = ['logo_uri', 'client_uri', 'policy_uri', 'tos_uri', 'jwks_uri']
       for (const member of members) {
-        for (const uri of [
-          'javascript:alert(1)',
-          'data:image/png;base64,',
-          'ftp://x.example',
-          'file:///x',
-          'x',
-          '',
-          7,
-          {},
-        ])
+        for (const uri of ['javascript:alert(1)', 'data:image/png;base64,', 'ftp://x.example', 'file:///x', 'x', 7, {}])
           await refused(service, metadata({ [member]: uri }), 'invalid_client_metadata')
+        assert.equal((await send(service, metadata({ [member]: '' }))).status, 201, member)
       }
       const good = Object.fromEntries(members.map((member) => [member, `https://program.example/${member}`]))
       assert.equal((await send(service, metadata(good))).status, 201)

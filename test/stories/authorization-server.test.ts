@@ -360,6 +360,8 @@ describe('the metadata for OAuth clients', () => {
 
   it('describes the authorization server, and only what it offers (R-AS-05, MCP-17)', async () => {
     const service = await start()
+    const methods = ['none', 'client_secret_post', 'client_secret_basic', 'private_key_jwt']
+    const algorithms = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
     for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/oauth-authorization-server/mcp']) {
       assert.deepEqual(await published(service, path), {
         issuer: 'http://troupe.test',
@@ -377,8 +379,10 @@ describe('the metadata for OAuth clients', () => {
           'urn:ietf:params:oauth:grant-type:device_code',
         ],
         device_authorization_endpoint: 'http://troupe.test/oauth/device_authorization',
-        token_endpoint_auth_methods_supported: ['none', 'client_secret_post', 'client_secret_basic'],
-        revocation_endpoint_auth_methods_supported: ['none', 'client_secret_post', 'client_secret_basic'],
+        token_endpoint_auth_methods_supported: methods,
+        token_endpoint_auth_signing_alg_values_supported: algorithms,
+        revocation_endpoint_auth_methods_supported: methods,
+        revocation_endpoint_auth_signing_alg_values_supported: algorithms,
         code_challenge_methods_supported: ['S256'],
         authorization_response_iss_parameter_supported: true,
         client_id_metadata_document_supported: true,

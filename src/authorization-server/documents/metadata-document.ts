@@ -1,92 +1,28 @@
-/**
- * Clients whose id is the URL of a document about them (OAuth Client ID Metadata Document). Strangers choose the URL, so
- * the guarded HTTP client fetches it with limits, and invalid documents are not cached.
- */
-import { defaultMaxDepth, normalize, toPlain } from '../../json/json.ts'
+/** Clients whose id is the URL of a document about them (OAuth Client ID Metadata Document). */
 import type { PeerClient } from '../../peer/peer-client.ts'
 import { isReservedName } from '../../trust/names/reserved-names.ts'
-import { cleanName, type Client, type ClientMetadata, systemActorId } from '../client.ts'
+import { type AuthMethod, cleanName, type Client, type ClientMetadata, systemActorId } from '../client.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { parseRedirectUri } from '../redirect-uri.ts'
+import { keysIn } from './client-keys.ts'
+import { FetchedDocuments } from './fetched-documents.ts'
 
 const mostBytes = 5120
 const mostRedirects = 20
-const mostKept = 500
-const timeouts = { connectSeconds: 5, readSeconds: 5 }
-
-/** Cache times in seconds: default, minimum, maximum. A consent and the token request after it see the same document. */
-const keptSeconds = { unsaid: 300, least: 60, most: 86_400 }
-
-interface Kept {
-  readonly client: Client
-  /** Unix milliseconds. */
-  readonly until: number
-}
 
 export class MetadataDocuments {
-  readonly #client: PeerClient
-  readonly #now: () => number
-  readonly #kept = new Map<string, Kept>()
-  /** Running fetches. Concurrent callers share one, so that strangers cannot cause many requests to a third party. */
-  readonly #asked = new Map<string, Promise<Kept>>()
+  readonly #documents: FetchedDocuments<Client>
 
   constructor(client: PeerClient, now: () => number) {
-    this.#client = client
-    this.#now = now
+    const read = (clientId: string, document: unknown): Client => toClient(clientId, document, now())
+    this.#documents = new FetchedDocuments({ client, now, mostBytes, read, unusable })
   }
 
   /** Finds the client. @throws OAuthError `invalid_request` without a valid document; the failure is not cached. */
   async find(clientId: string): Promise<Client> {
-    const kept = this.#kept.get(clientId)
-    if (kept !== undefined && kept.until > this.#now()) return kept.client
     if (!isClientAddress(clientId)) throw unusable('its URL is not a valid client id')
-    const asked = this.#asked.get(clientId) ?? this.#ask(clientId)
-    this.#asked.set(clientId, asked)
-    try {
-      return (await asked).client
-    } finally {
-      this.#asked.delete(clientId)
-    }
+    return this.#documents.find(clientId)
   }
-
-  async #ask(clientId: string): Promise<Kept> {
-    const { document, headers } = await this.#fetch(clientId)
-    const now = this.#now()
-    const kept = { client: toClient(clientId, document, now), until: now + freshSeconds(headers) * 1000 }
-    // The oldest entry is deleted, so the cache stays bounded and an evicted document costs one more fetch.
-    this.#kept.delete(clientId)
-    for (const [oldest] of this.#kept) {
-      if (this.#kept.size < mostKept) break
-      this.#kept.delete(oldest)
-    }
-    this.#kept.set(clientId, kept)
-    return kept
-  }
-
-  async #fetch(url: string): Promise<{ document: unknown; headers: Readonly<Record<string, string>> }> {
-    const outcome = await this.#client.call({
-      method: 'GET',
-      url,
-      headers: { accept: 'application/json' },
-      maxAnswerBytes: mostBytes,
-      timeouts,
-    })
-    if (outcome.kind !== 'answered' || outcome.status !== 200) throw unusable('it cannot be fetched')
-    try {
-      return { document: toPlain(normalize(outcome.body, defaultMaxDepth)), headers: outcome.headers }
-    } catch {
-      throw unusable('it is not JSON')
-    }
-  }
-}
-
-/** Returns the freshness lifetime of the response in seconds (RFC 9111 section 5.2.2), within `keptSeconds`. */
-function freshSeconds(headers: Readonly<Record<string, string>>): number {
-  const control = headers['cache-control']?.toLowerCase() ?? ''
-  if (/(?:^|,)\s*no-(?:store|cache)\b/.test(control)) return keptSeconds.least
-  const [, age] = /(?:^|,)\s*max-age="?(\d{1,9})/.exec(control) ?? []
-  if (age === undefined) return keptSeconds.unsaid
-  return Math.min(Math.max(Number(age), keptSeconds.least), keptSeconds.most)
 }
 
 /** Accepts https URLs with a path, in normalized form, so that no document has two client ids. */
@@ -109,33 +45,53 @@ function toClient(clientId: string, document: unknown, now: number): Client {
     throw unusable('it must be an object')
   const fields = document as { readonly [member: string]: unknown }
   if (fields['client_id'] !== clientId) throw unusable('its client_id differs from its URL')
-  const name = typeof fields['client_name'] === 'string' ? cleanName(fields['client_name']) : ''
-  if (name === '') throw unusable('client_name is missing or not printable')
-  if (isReservedName(name)) throw unusable('client_name is reserved for the owner, the operators and this service')
-  const method = fields['token_endpoint_auth_method'] ?? 'none'
-  if (method !== 'none' || 'client_secret' in fields) throw unusable('the client must be public')
-  const uris = fields['redirect_uris']
-  if (!Array.isArray(uris) || uris.length === 0 || uris.length > mostRedirects)
-    throw unusable(`redirect_uris must be a list of 1 to ${mostRedirects} URLs`)
-  const redirectUris = uris.map((uri: unknown) => {
-    if (typeof uri !== 'string' || parseRedirectUri(uri) === null) throw unusable('a redirect URI is not allowed')
-    return uri
-  })
+  if ('client_secret' in fields) throw unusable('the client must be public')
+  const keys = keysIn(fields)
   return {
     clientId,
     ownerId: systemActorId,
-    name,
+    name: nameIn(fields, clientId),
     secretHash: null,
-    authMethod: 'none',
-    redirectUris,
+    authMethod: authMethodIn(fields, keys),
+    redirectUris: redirectsIn(fields['redirect_uris']),
     grantTypes: ['authorization_code', 'refresh_token'],
     trustType: 'mcp_client',
-    metadata: metadataOf(fields),
+    metadata: { ...metadataOf(fields), ...keys },
     createdAt: now,
     lastUsedAt: null,
     expiresAt: null,
     until: null,
   }
+}
+
+function nameIn(fields: { readonly [member: string]: unknown }, clientId: string): string {
+  const { client_name: given = new URL(clientId).host } = fields
+  const name = typeof given === 'string' ? cleanName(given) : ''
+  if (name === '') throw unusable('client_name is not printable')
+  if (isReservedName(name)) throw unusable('client_name is reserved for the owner, the operators and this service')
+  return name
+}
+
+/**
+ * A document may prefer one method and list all that the client can use, as that of ChatGPT does. A client that can be public
+ * is public, and its assertions are accepted, too.
+ */
+function authMethodIn(fields: { readonly [member: string]: unknown }, keys: Pick<ClientMetadata, 'jwks'>): AuthMethod {
+  const { token_endpoint_auth_method: preferred, token_endpoint_auth_methods_supported: listed } = fields
+  const others: readonly unknown[] = Array.isArray(listed) ? listed : []
+  const methods = preferred === undefined ? others : [preferred, ...others]
+  if (methods.length === 0 || methods.includes('none')) return 'none'
+  if (methods.includes('private_key_jwt') && Object.keys(keys).length > 0) return 'private_key_jwt'
+  throw unusable('the client must be public, or use private_key_jwt with jwks or jwks_uri')
+}
+
+/** The URIs that a client may use. One that may not be registered does not make the others useless. */
+function redirectsIn(uris: unknown): readonly string[] {
+  if (!Array.isArray(uris) || uris.length === 0 || uris.length > mostRedirects)
+    throw unusable(`redirect_uris must be a list of 1 to ${mostRedirects} URLs`)
+  const usable = uris.filter((uri): uri is string => typeof uri === 'string' && parseRedirectUri(uri) !== null)
+  if (usable.length === 0) throw unusable('no redirect URI is allowed')
+  return usable
 }
 
 function metadataOf(fields: { readonly [member: string]: unknown }): ClientMetadata {
