@@ -134,10 +134,15 @@ function readOperations(verb: 'grant' | 'withdraw', category: RuledCategory, giv
     if (typeof operation !== 'string' || !known.includes(operation))
       throw refused(
         verb,
-        `the operation ${quoted(String(operation))} of ${category} does not exist. The operations are ${known.join(', ')}`,
+        `the operation ${shown(operation)} of ${category} does not exist. The operations are ${known.join(', ')}`,
       )
     return operation
   })
+}
+
+/** A value of any type, for a message. `String` fails for an object of JSON with a member `toString`. */
+function shown(value: unknown): string {
+  return quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? typeof value))
 }
 
 /** Adds grants to an override. @throws ServiceError `bad_request` when a category would have too many. */

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { Workplace } from '../support/program.ts'
-import { declareAll, furnish, isBelowActor, routes } from '../support/routes.ts'
+import { declareAll, furnish, isBelowActor, routes, samplePeer, samples } from '../support/routes.ts'
 import { forEachService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
 
@@ -28,7 +28,77 @@ const parameters = [
   'target',
 ]
 
+/** An object whose members have the place of the methods by which JavaScript converts an object. */
+const strange = { toString: 1, valueOf: 1, constructor: { prototype: 1 }, hasOwnProperty: 1, toJSON: 1, length: 1e9 }
+
+/** The value with the strange object in each place of it. */
+function* strangeValues(value: unknown): Generator<unknown, void> {
+  yield strange
+  if (Array.isArray(value))
+    for (const [at, item] of value.entries()) for (const one of strangeValues(item)) yield value.with(at, one)
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, member] of Object.entries(value))
+      for (const one of strangeValues(member)) yield { ...value, [name]: one }
+}
+
+const rights = {
+  properties: {
+    patterns: ['color'],
+    operations: ['read'],
+    excluded_patterns: ['x'],
+    grants: [{ pattern: 'color', operations: ['read'], until: '2999-01-01T00:00:00Z' }],
+  },
+  methods: { allowed: ['greet'], denied: ['x'] },
+}
+
+/** Bodies that the samples of the routes do not have. */
+const nested: readonly (readonly [method: string, path: string, body: unknown])[] = [
+  ['PUT', `/trust/friend/${samplePeer}/permissions`, rights],
+  [
+    'PUT',
+    `/trust/friend/${samplePeer}`,
+    { approved: true, approved_until: '2999-01-01T00:00:00Z', permissions: rights },
+  ],
+  [
+    'POST',
+    '/keys',
+    { name: 'k', until: '2999-01-01', grants: { properties: { patterns: ['*'], operations: ['read'] } } },
+  ],
+  ['POST', '/webhooks', { url: 'https://hook.example.com', events: ['property_changed'], names: ['color'] }],
+  ['POST', '/properties', { sizes: { _type: 'list', items: [1], description: 'x' }, color: { value: 'red' } }],
+  ['POST', '/properties/notes/items', { action: 'update', item_index: 0, item_value: { a: [1] } }],
+  ['POST', '/history/undo', { changes: [1], name: 'color' }],
+  ['POST', `/subscriptions/${samplePeer}`, { target: 'properties', subtarget: 'color', granularity: 'high' }],
+  ['POST', `/callbacks/permissions/${samplePeer}`, { timestamp: '2030-01-01T00:00:00Z', data: rights }],
+]
+
 forEachService((start) => {
+  describe('an object with the names of methods that convert objects', () => {
+    it('makes no request fail in any place of a body (HTTP-20)', async () => {
+      const service = await start({ declare: declareAll, logLevel: 'error' })
+      const actor = await service.createActor()
+      await furnish(actor)
+      const bodies = [
+        ...nested,
+        ...routes.flatMap(({ id, method }) => {
+          const { path, body } = samples[id] ?? { path: '' }
+          return typeof body === 'object' ? [[method, path.replace('/:actor', ''), body] as const] : []
+        }),
+      ]
+      assert.ok(bodies.length > 30)
+      for (const [method, path, body] of bodies)
+        for (const sent of strangeValues(body)) {
+          const answer = await actor.request(method, path, sent)
+          const text = await answer.text()
+          assert.ok(
+            answer.status < 500,
+            `${method} ${path} ${JSON.stringify(sent)}: ${answer.status} ${text.slice(0, 200)}`,
+          )
+        }
+      assert.equal((await actor.request('GET', '/properties')).status, 200)
+    })
+  })
+
   describe('a name that every object inherits', () => {
     for (const name of names) {
       it(`makes no request fail: ${name} in each part of a path, in queries, bodies and forms (HTTP-20)`, async () => {
