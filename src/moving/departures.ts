@@ -37,7 +37,6 @@ import { isOk, answerText } from './answers.ts'
 import { type Arrival, beginWork, deleteArrival, findArrival } from './arrival-store.ts'
 import {
   deleteDeparture,
-  deleteMoveJob,
   type Departure,
   endWork,
   findDeparture,
@@ -48,6 +47,7 @@ import {
   updateDeparture,
 } from './departure-store.ts'
 import { type HomeKeys, membersIn, newHomeKeys, publicKeyIn, signNotice } from './proof.ts'
+import { stopMove } from './stop-move.ts'
 
 export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | 'baseUrl'> {
   readonly store: CatchUpStore
@@ -219,14 +219,11 @@ export class Departures {
 
   /** Gives the move up. The actor stays. False: it does not move, or has moved already. */
   async stop(actorId: string): Promise<boolean> {
-    const { store } = this.#deps
+    const { store, now } = this.#deps
     const stopped = await store.write(async (tx) => {
       const actor = await lockResident(tx, actorId)
-      const found = await findDeparture(tx, actorId)
-      if (actor?.residence !== 'moving' || found?.state !== 'moving') return null
-      await deleteDeparture(tx, actorId)
-      await deleteMoveJob(tx, actorId)
-      await this.#resume(tx, actor)
+      const found = await stopMove(tx, actorId, now())
+      if (actor !== null && found !== null) await this.#noteStay(tx, actor)
       return found
     })
     if (stopped === null) return false
@@ -413,9 +410,13 @@ export class Departures {
 
   /** The actor stays, and its work continues. */
   async #resume(tx: Transaction, actor: Resident): Promise<void> {
-    const { store, now, live, wakeAll } = this.#deps
     await setResidence(tx, actor.id, 'here')
-    await beginWork(tx, actor.id, now())
+    await beginWork(tx, actor.id, this.#deps.now())
+    await this.#noteStay(tx, actor)
+  }
+
+  async #noteStay(tx: Transaction, actor: Resident): Promise<void> {
+    const { store, live, wakeAll } = this.#deps
     await live.record(tx, actor, 'move', [actor.id])
     store.afterCommit(tx, () => wakeAll(actor.id))
   }

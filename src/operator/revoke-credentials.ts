@@ -20,6 +20,8 @@ import { deleteWebhook } from '../webhook/webhook-store.ts'
 export interface RevokeDeps {
   readonly store: Store
   readonly keyRing: KeyRing
+  /** Stops a running move of the actor to another service. */
+  readonly stopMove: (tx: Transaction, actorId: string, now: number) => Promise<unknown>
 }
 
 /** A row with a credential. */
@@ -46,8 +48,17 @@ const running =
 
 const codeLifetimeMs = lifetimes.recovery_code * 1000
 
-/** Relationships come first, because other rows are deleted with them. */
+/** Relationships come early, because other rows are deleted with them. */
 const credentials: readonly Credential[] = [
+  {
+    // The running service, or its next start, would send all data with the link that takes the actor.
+    name: 'moves to other services',
+    rows: `departure WHERE state = 'moving' AND begun_at > $1 AND EXISTS (SELECT 1 FROM actor AS a
+      WHERE a.id = departure.actor_id AND a.residence = 'moving')`,
+    actor: 'actor_id',
+    id: 'url',
+    end: ({ store, stopMove }, tx, { actorId }) => stopMove(tx, actorId, store.now()),
+  },
   {
     name: 'relationships',
     rows: `trust WHERE baseuri <> '' AND (created_at > $1 OR access_changed_at > $1)`,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
 import { openStore } from '../../src/open-store.ts'
+import { stopMove } from '../../src/moving/stop-move.ts'
 import { countCredentials, revokeCredentials } from '../../src/operator/revoke-credentials.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import type { Param, Store } from '../../src/store/store.ts'
@@ -111,7 +112,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       assert.equal(await statusWith(`Bearer ${recent.session}`), 200)
       const { store, keyRing } = await service.app.running()
       const planned = await countCredentials(store, time)
-      const revoked = await revokeCredentials({ store, keyRing }, time)
+      const revoked = await revokeCredentials({ store, keyRing, stopMove }, time)
       for (const kind of ['relationships', 'API keys', 'passkeys', 'recovery codes', 'invitations', 'webhooks'])
         assert.deepEqual([kind, revoked.ended[kind], planned.ended[kind]], [kind, 1, 1])
       assert.equal(revoked.ended['passphrases'], 1)
@@ -125,7 +126,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         assert.deepEqual([table, await count(table)], [table, 1])
       const notices = await store.read((q) => q.all<{ url: string }>('SELECT url FROM notice'))
       assert.ok(notices.some(({ url }) => url.startsWith('https://new.example.com/p/trust/')))
-      const again = await revokeCredentials({ store, keyRing }, time)
+      const again = await revokeCredentials({ store, keyRing, stopMove }, time)
       const left = Object.entries(again.ended).filter(([name, number]) => name !== 'passphrases' && number > 0)
       assert.deepEqual(left, [])
     })
@@ -141,7 +142,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       assert.ok(granted.ok, await granted.text())
       await change('UPDATE token_chain SET last_used_at = $1 WHERE kind = $2', clock.now(), 'session')
       const { store, keyRing } = await service.app.running()
-      const { ended } = await revokeCredentials({ store, keyRing }, later)
+      const { ended } = await revokeCredentials({ store, keyRing, stopMove }, later)
       assert.deepEqual([ended['API keys'], ended['relationships'], ended['sessions and tokens of apps']], [1, 0, 2])
       assert.equal(await statusWith(`Bearer ${old.key}`), 401)
     })
@@ -191,7 +192,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         assert.ok(trust)
         await store.writeActor(actor.id, (tx) => updateTrust(tx, { ...trust, ...after }, clock.now()))
       }
-      const { ended } = await revokeCredentials({ store, keyRing }, later)
+      const { ended } = await revokeCredentials({ store, keyRing, stopMove }, later)
       assert.deepEqual([ended['relationships'], ended['API keys'], ended['connected apps']], [7, 1, 2])
       const left = 'SELECT peer_id AS id FROM trust WHERE actor_id = $1'
       const stay = await store.read((q) => q.all<{ id: string }>(left, actor.id))
@@ -229,7 +230,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
           decidedAt,
         )
       clock.pass(2 * hourMs)
-      const { ended } = await revokeCredentials({ store, keyRing }, hour)
+      const { ended } = await revokeCredentials({ store, keyRing, stopMove }, hour)
       assert.deepEqual([ended['approvals of calls'], ended['decisions to keep passwords of programs']], [1, 1])
       assert.deepEqual(await store.read((q) => q.all('SELECT approval_id AS id FROM approval')), [{ id: 'over' }])
       const decisions = 'SELECT creator, decision FROM password_access WHERE actor_id = $1 ORDER BY creator'
@@ -251,7 +252,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         let isDone = false
         for (let at = 2; !isDone; at += 5) {
           const store: Store = faulty(opened, { at })
-          isDone = await revokeCredentials({ store, keyRing }, now).then(
+          isDone = await revokeCredentials({ store, keyRing, stopMove }, now).then(
             () => true,
             (error: unknown) => {
               assert.ok(error instanceof ServiceError)

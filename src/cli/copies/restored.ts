@@ -1,5 +1,6 @@
 /** `troupe restored`: says that the database is a copy which no mark names, and ends credentials that a restore brought back. */
 import { findIncarnation, beginIncarnation } from '../../incarnation/incarnation.ts'
+import { stopMove } from '../../moving/stop-move.ts'
 import { keyRingOf } from '../../open-runtime.ts'
 import { countCredentials, type RevokedCredentials, revokeCredentials } from '../../operator/revoke-credentials.ts'
 import type { Store } from '../../store/store.ts'
@@ -31,7 +32,7 @@ export async function restored(args: readonly string[]): Promise<number> {
       print('Nothing was changed.')
       return 1
     }
-    const revoked = await revokeCredentials({ store, keyRing: await keyRingOf(config) }, after)
+    const revoked = await revokeCredentials({ store, keyRing: await keyRingOf(config), stopMove }, after)
     return begin(store, { ...revoked, after }, isJson)
   })
 }
