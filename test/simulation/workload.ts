@@ -426,7 +426,10 @@ export class Workload {
     const reply = await this.#world.asOwner(actor, 'POST', '/move', { to: to.origin })
     if (reply?.status !== 202) return
     const sealed = from.ledger.departureOf(actor.id) ?? ''
-    for (const { peerid, secret } of trusts) this.leftBehind.push({ actor, from, peerid, secret, sealed })
+    for (const { peerid, secret, baseuri } of trusts) {
+      // A stranger may choose the same secret for its next request.
+      if (!this.#world.isStrange(peerid, baseuri)) this.leftBehind.push({ actor, from, peerid, secret, sealed })
+    }
   }
 
   /** Tries the secrets of the old services at the new ones. */
