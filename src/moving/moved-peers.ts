@@ -169,7 +169,9 @@ export class MovedPeers {
     if (to === baseuri) {
       const reading = await readMove(client, baseuri)
       if (reading.kind === 'failed') throw unreadable(reading.reason)
-      if (reading.kind === 'none' || reading.home.cameFrom.length === 0 || reading.home.leaving !== null)
+      // A home that has only asked another service, or still moves, has not left.
+      const hasLeft = reading.kind === 'read' && (reading.home.leaving?.notice ?? null) !== null
+      if (reading.kind === 'none' || reading.home.cameFrom.length === 0 || hasLeft)
         throw refused('the peer has not come to this address')
       if (knownKey !== null && !isSameKey(knownKey, reading.home.publicKey))
         throw refused('the address has another key than the one that is known')

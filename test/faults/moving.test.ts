@@ -211,6 +211,36 @@ forEachService((start) => {
     })
   })
 
+  describe('a peer that missed a move and the return of the actor', () => {
+    it('takes the secret of the returned actor while it asks for another move (MOV-22)', async () => {
+      const world = await movingWorld(start, { all: { acceptMoves: true } })
+      const { alice, bob, secret } = await related(world)
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      const isAsked = Promise.withResolvers<void>()
+      let isCut = true
+      world.network.fate = async ({ url, method }) => {
+        if (isCut && url.includes('/callbacks/moved/')) return 'unreached'
+        if (isCut || method !== 'POST' || url !== `${newUrl}/moves`) return 'arrives'
+        isAsked.resolve()
+        await released
+        return 'unreached'
+      }
+      await world.move(alice)
+      await world.arrived(alice)
+      assert.equal((await asOwner(world.home, alice, 'POST', '/move', { to: oldUrl })).status, 202)
+      await arrivedAt(world.old, alice)
+      isCut = false
+      const moved = asOwner(world.old, alice, 'POST', '/move', { to: newUrl })
+      await isAsked.promise
+      await until(async () => {
+        const atPeer = await secretAt(world.peers, bob.id, alice.id)
+        return atPeer !== secret && atPeer === (await secretAt(world.old, alice.id, bob.id))
+      })
+      release()
+      assert.equal((await moved).status, 408)
+    })
+  })
+
   describe('an announcement that the network repeats', () => {
     for (const [moment, after] of [
       ['before its answer', 'POST'],
