@@ -1,5 +1,5 @@
 /** The handle by which applications use an actor. It takes plain values and applies the same rules as other access. */
-import type { ActorHandle, AnyDeclared, ListHandle, ReadingHandle, StaleHandle } from '../app/actor-handle.ts'
+import type { ActorHandle, AnyDeclared, ListHandle, PagedReadingHandle, StaleHandle } from '../app/actor-handle.ts'
 import type { PropertyPath } from '../app/property-path.ts'
 import type { Clients } from '../authorization-server/clients.ts'
 import { alarmSetting, alarmsHandle } from './alarms.ts'
@@ -9,7 +9,7 @@ import type { Keys } from '../authorization-server/keys.ts'
 import { keysHandle } from './keys.ts'
 import type { Invitations } from '../trust/invitations/invitations.ts'
 import { invitationsHandle } from './invitations.ts'
-import { fromPlain, type JsonText, known, normalize, toPlain } from '../json/json.ts'
+import { fromPlain, type Json, type JsonText, known, normalize, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { kinds, valueOf } from '../property/kinds.ts'
 import type { Properties, StaleProperties } from '../property/properties.ts'
@@ -104,7 +104,14 @@ function staleHandle({ properties, ageMs }: StaleProperties, access: Access): St
   return { ...readingHandle(properties, access), ageSeconds: () => (ageMs() ?? 0) / 1000 }
 }
 
-function readingHandle(properties: Properties, access: Access): ReadingHandle {
+function readingHandle(properties: Properties, access: Access): PagedReadingHandle {
+  async function* entries(): AsyncGenerator<readonly [name: string, value: Json], void> {
+    for await (const page of properties.valuePages(access))
+      for (const property of page) {
+        const value = valueOf(property)
+        if (value !== null) yield [property.name, toPlain(value)]
+      }
+  }
   const getText = async (path: PropertyPath | AnyDeclared): Promise<JsonText | undefined> => {
     const found = await properties.read(access, { path: segmentsOf(path) })
     return found === null || 'json' in found ? found?.json : known((await Array.fromAsync(found.pieces)).join(''))
@@ -115,13 +122,8 @@ function readingHandle(properties: Properties, access: Access): ReadingHandle {
       return declaredType(text === undefined ? undefined : toPlain(text))
     },
     getText,
-    async all() {
-      const values = await properties.mapAll(access, (property) => {
-        const value = valueOf(property)
-        return value === null ? [] : [[property.name, toPlain(value)] as const]
-      })
-      return Object.fromEntries(values.flat())
-    },
+    all: async () => Object.fromEntries(await Array.fromAsync(entries())),
+    entries,
     async lists() {
       const lists = await properties.lists(access)
       return lists.map((list) => ({ name: list.name, length: kinds[list.kind].itemCount(list) }))

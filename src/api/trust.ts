@@ -18,6 +18,9 @@ export interface TrustHandleDeps {
 export function trustHandle({ trusts, permissions, companions, now }: TrustHandleDeps, actor: Self): TrustHandle {
   return {
     list: async (filter = {}) => (await trusts.list(actor.id, filter)).map(trustRecord),
+    async *all(filter = {}) {
+      for await (const page of trusts.pages(actor.id, filter)) yield* page.map(trustRecord)
+    },
     async get(peerId) {
       const trust = await trusts.find(actor.id, peerId)
       return trust === null ? undefined : trustRecord(trust)

@@ -26,14 +26,26 @@ export interface ReadingHandle {
   get<Value, Given, Missing>(property: DeclaredProperty<Value, Given, Missing>): Promise<Value | Missing>
   /** Returns the value as JSON text, in which numbers have all their digits. Undefined when it does not exist. */
   getText(path: PropertyPath | AnyDeclared): Promise<string | undefined>
-  /** Returns every property that is not a list, by name. */
+  /**
+   * Returns every property that is not a list, by name. They are in memory together, up to the quota of the actor. A transaction
+   * reads them all again for its commit. Outside of a transaction, `entries` reads them page by page.
+   */
   all(): Promise<{ [name: string]: Json }>
   /** Returns the names and lengths of all lists. */
   lists(): Promise<{ readonly name: string; readonly length: number }[]>
 }
 
+/** Reads of properties outside of a transaction. */
+export interface PagedReadingHandle extends ReadingHandle {
+  /**
+   * Yields every property that is not a list, with its name: by name, then the defaults of declared properties. A page of at most
+   * 256 properties or 1 MiB is in memory, or one value. A change in between shows where its name has not been read yet.
+   */
+  entries(): AsyncIterable<readonly [name: string, value: Json]>
+}
+
 /** Reads of properties that may be old. One replica answers all reads of a handle, or the database itself. */
-export interface StaleHandle extends ReadingHandle {
+export interface StaleHandle extends PagedReadingHandle {
   /** Age of the oldest data that this handle has read, in seconds. 0 when no read replica answered. */
   ageSeconds(): number
 }
@@ -82,7 +94,7 @@ export interface TransactionHandle extends ReadingHandle, WritingHandle, AlarmSe
   readonly alarms: TransactionAlarms
 }
 
-export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting {
+export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSetting {
   readonly id: string
   readonly creator: string
   /** URL of the actor, without a trailing slash. */
@@ -375,9 +387,20 @@ export interface Allowance {
   readonly needsApproval: boolean
 }
 
+/** Relationships with all of these facts. */
+export interface TrustSelection {
+  /** The trust type. */
+  readonly relationship?: string
+  /** The application type of the peer. */
+  readonly type?: string
+  readonly peerId?: string
+}
+
 export interface TrustHandle {
-  /** Returns the relationships, ordered by peer id. */
-  list(filter?: { relationship?: string; type?: string; peerId?: string }): Promise<TrustRecord[]>
+  /** Returns the relationships, ordered by peer id. They are in memory together; `all` reads them page by page. */
+  list(filter?: TrustSelection): Promise<TrustRecord[]>
+  /** Yields the relationships, ordered by peer id, in pages of 256. A change in between shows in later pages. */
+  all(filter?: TrustSelection): AsyncIterable<TrustRecord>
   get(peerId: string): Promise<TrustRecord | undefined>
   /**
    * Requests a relationship with the actor at `url`. Without `relationship`, requests the default trust type.
@@ -454,7 +477,7 @@ export interface RemoteHandle {
   /** A list of the copy, to read a part of it. A list that the copy does not contain is empty. */
   list(name: string): RemoteListHandle
   list<Item, Given>(list: DeclaredList<Item, Given>): RemoteListHandle<Item>
-  /** Returns all values and lists, by name. */
+  /** Returns all values and lists, by name. They are in memory together; `get` and `list` read a part of the copy. */
   all(): Promise<{ [name: string]: Json }>
   /** Returns the subscriptions that update the copy. */
   subscriptions(): Promise<Subscription[]>

@@ -221,17 +221,10 @@ export class Properties {
     }
   }
 
-  /**
-   * Maps each property that the caller may see, by name. Only the results of `map` are in memory together. It does not
-   * run the hooks of lists; `pages` does.
-   */
-  async mapAll<T>(access: Access, map: (property: StoredProperty) => T): Promise<readonly T[]> {
-    const found: T[] = []
-    for await (const rows of this.#rowsInPages(access, () => true)) {
-      const shown = await this.#show(access, await this.#visible(access, rows))
-      found.push(...shown.map(map))
-    }
-    return found
+  /** Like `pages`, without the hooks of lists. */
+  async *valuePages(access: Access): AsyncGenerator<readonly StoredProperty[], undefined> {
+    for await (const rows of this.#rowsInPages(access, () => true))
+      yield await this.#show(access, await this.#visible(access, rows))
   }
 
   /** The lists that the caller may see and that no hook hides. */

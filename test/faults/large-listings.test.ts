@@ -149,6 +149,62 @@ forEachService((start, dialect) => {
       }
     })
 
+    it('is read by the application page by page, with what changed meanwhile (HTTP-35)', async () => {
+      const service = await start({
+        declare: (app) => {
+          app.property('mood', { schema: {}, default: 'calm' })
+          app.property('n0003', { get: () => null })
+        },
+      })
+      const actor = await service.createActor()
+      await setAll(actor, numbered('n', 600), 1)
+      for (const name of ['long1', 'long2']) await setAll(actor, [name], 'x'.repeat(1_900_000))
+      await actor.request('PUT', '/properties', { a: { _type: 'list' } })
+      await relateTo(service, actor, { peerId: 'p0000' })
+      const { store, keyRing } = await service.app.running()
+      await addRelationships({ store, keyRing, actorId: actor.id }, 600)
+      const handle = await service.app.actors.get(actor.id)
+      if (handle === undefined) assert.fail('The actor does not exist')
+      const pagesOf = (table: string): number =>
+        service.statements.filter((sql) => new RegExp(`FROM (actor LEFT JOIN )?${table}\\b[^]* LIMIT 256`).test(sql))
+          .length
+      const [seen, perPage]: [string[], number[]] = [[], []]
+      service.reset()
+      for await (const [name, value] of handle.entries()) {
+        if (name === 'long1') await handle.delete('long2')
+        if (name === 'n0255') await setAll(actor, ['n0255x', 'n0599x'], 2)
+        assert.equal(
+          JSON.stringify(value).slice(0, 2),
+          name.startsWith('long') ? '"x' : name === 'mood' ? '"c' : value === 2 ? '2' : '1',
+        )
+        perPage[pagesOf('property') - 1] = (perPage[pagesOf('property') - 1] ?? 0) + 1
+        seen.push(name)
+      }
+      const expected = ['long1', ...numbered('n', 600), 'n0599x', 'mood'].filter((name) => name !== 'n0003')
+      assert.deepEqual(seen, expected)
+      assert.ok(perPage.length >= 3 && perPage.every((count) => count <= 257), String(perPage))
+      // A loop that ends reads no further page.
+      service.reset()
+      for await (const [name] of handle.entries()) if (name === 'n0001') break
+      assert.equal(pagesOf('property'), 1)
+      assert.deepEqual(Object.keys(await handle.all()).toSorted(), [...expected, 'n0255x'].toSorted())
+
+      service.reset()
+      const peers: string[] = []
+      for await (const { peerid } of handle.trust.all()) {
+        if (peers.push(peerid) === 1) assert.equal(pagesOf('trust'), 1)
+        if (peerid === 'peer-100') await handle.trust.delete('peer-99')
+      }
+      assert.deepEqual(
+        peers,
+        [
+          'p0000',
+          ...Array.from({ length: 600 }, (_, n) => `peer-${n}`).filter((name) => name !== 'peer-99'),
+        ].toSorted(),
+      )
+      assert.deepEqual(await Array.fromAsync(handle.trust.all({ relationship: 'none' })), [])
+    })
+
     it('has the first items of each list, as a peer sees them (HTTP-23)', async () => {
       const service = await start()
       const actor = await service.createActor()
