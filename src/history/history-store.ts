@@ -288,15 +288,18 @@ export async function trimActor(tx: Transaction, actorId: string, most: number, 
     mostCharacters,
     Math.ceil(mostCharacters / most),
   )
-  // The newest entry stays, because the next one gets the number after it.
+  // The newest entry stays, because the next one gets the number after it. Windows compare each entry with the others of its
+  // property once. A subquery for each entry would read all entries each time.
   await tx.run(
-    `/* history */ DELETE FROM history WHERE actor_id = $1 AND checksum = ${emptied}
-       AND seq < (SELECT max(h.seq) FROM history AS h WHERE h.actor_id = $1)
-       AND (NOT EXISTS (SELECT 1 FROM history AS older WHERE older.actor_id = $1 AND older.name = history.name
-           AND older.seq < history.seq AND ${isKept('older')})
-         OR EXISTS (SELECT 1 FROM history AS newer WHERE newer.actor_id = $1 AND newer.name = history.name
-           AND newer.seq > history.seq AND newer.checksum = ${emptied}
-           AND newer.caller_kind = history.caller_kind AND newer.caller = history.caller))`,
+    `/* history */ DELETE FROM history WHERE actor_id = $1 AND seq IN (
+       SELECT compared.seq FROM (
+         SELECT h.seq, h.checksum, MAX(h.seq) OVER () AS newest,
+           MIN(CASE WHEN ${isKept('h')} THEN h.seq END) OVER (PARTITION BY h.name) AS first_kept,
+           MAX(CASE WHEN h.checksum = ${emptied} THEN h.seq END)
+             OVER (PARTITION BY h.name, h.caller_kind, h.caller) AS last_emptied
+         FROM history AS h WHERE h.actor_id = $1) AS compared
+       WHERE compared.checksum = ${emptied} AND compared.seq < compared.newest
+         AND (compared.first_kept IS NULL OR compared.first_kept > compared.seq OR compared.last_emptied > compared.seq))`,
     actorId,
   )
   await tx.run(

@@ -1,4 +1,5 @@
 /** `POST` and `PUT` on all properties: writes several properties of any kind in one transaction. */
+import { setImmediate } from 'node:timers/promises'
 import { present } from '../json/present.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { checkName } from '../actor/property-name.ts'
@@ -17,6 +18,9 @@ import { kinds } from './kinds.ts'
 import { nameIsTaken, quote, rejectedWrite } from './property-errors.ts'
 import { deleteValues, findBeforeWrite, findKinds, putValues } from './property-store.ts'
 import { statesFrom } from './value-diff.ts'
+
+/** The names of one statement, and of the work between two turns of the event loop. */
+const ofOnePart = 256
 
 /** The effect of one key of the body: a value to set, or a step of another kind of property. */
 export type PreparedEntry = JsonText | BulkStep
@@ -64,7 +68,10 @@ export class BulkWrite {
     }
     const allowed = await this.#requireRights(access, asked)
     const entries = new Map<string, PreparedEntry>()
-    for (const [name, entry] of allowed) entries.set(name, await this.#passHooks(access, name, entry, operation))
+    for (const [name, entry] of allowed) {
+      entries.set(name, await this.#passHooks(access, name, entry, operation))
+      if (entries.size % ofOnePart === 0) await setImmediate()
+    }
     // A hook may turn a change into a removal.
     const turned = [...entries].filter(([name, entry]) => rightFor(name, entry) !== rightFor(name, asked.get(name)))
     if (turned.length > 0) await this.#requireRights(access, new Map(turned))
@@ -121,7 +128,7 @@ export class BulkWrite {
     const context = { access, declared: this.#deps.room.declared, now: this.#deps.now() }
     const values = [...entries].flatMap(([name, entry]) => (typeof entry === 'string' ? [[name, entry] as const] : []))
     if (values.length > 0) {
-      const states = await this.#storeValues(tx, actor, new Map(values))
+      const states = await this.#storeValues(tx, actor, values)
       const blob = object(values)
       record(present({ target: 'properties', subtarget: null, resource: null, blob, states: states ?? undefined }))
     }
@@ -132,8 +139,25 @@ export class BulkWrite {
     return object(echo)
   }
 
-  /** Stores the values. Returns their states before and after when a subscription needs them, and otherwise null. */
+  /**
+   * Stores the values in parts, because SQLite runs a statement without a pause. Returns their states before and after when a
+   * subscription needs them, and otherwise null.
+   */
   async #storeValues(
+    tx: Transaction,
+    actor: LockedActor,
+    values: readonly (readonly [name: string, value: JsonText])[],
+  ): Promise<ReadonlyMap<string, PropertyState> | null> {
+    const states = new Map<string, PropertyState>()
+    for (let from = 0; from < values.length; from += ofOnePart) {
+      if (from > 0) await setImmediate()
+      const part = await this.#storePart(tx, actor, new Map(values.slice(from, from + ofOnePart)))
+      for (const [name, state] of part ?? []) states.set(name, state)
+    }
+    return actor.subscriptionCount === 0 ? null : states
+  }
+
+  async #storePart(
     tx: Transaction,
     { id: actorId, subscriptionCount }: LockedActor,
     values: ReadonlyMap<string, JsonText>,
@@ -147,10 +171,11 @@ export class BulkWrite {
     }
     const kept = new Map([...values].filter(([, value]) => value !== absent))
     const gone = [...values.keys()].filter((name) => !kept.has(name))
+    const written = [...values].map(([name, value]) => [name, value === absent ? null : value] as const)
     await this.#deps.history.keepValues(
       tx,
       actorId,
-      [...values].map(([name, value]) => ({ name, value: value === absent ? null : value })),
+      written.map(([name, value]) => ({ name, value })),
     )
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
     const { declared } = this.#deps.room
@@ -160,11 +185,7 @@ export class BulkWrite {
         actorId,
         [...kept].map(([name, value]) => declared.newValue(name, value)),
       )
-    await this.#deps.indexes.update(
-      tx,
-      actorId,
-      new Map([...values].map(([name, value]) => [name, value === absent ? null : value])),
-    )
+    await this.#deps.indexes.update(tx, actorId, new Map(written))
     return stored === null ? null : statesFrom(declared, stored, values)
   }
 }

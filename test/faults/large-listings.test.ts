@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { known } from '../../src/json/json.ts'
+import { trimActor } from '../../src/history/history-store.ts'
 import { findBeforeWrite, findKinds, putValues } from '../../src/property/property-store.ts'
 import { insertDiffs } from '../../src/publication/diff-store.ts'
 import { addRelationships } from '../support/heavy-actor.ts'
 import { authorizeClient, rpc } from '../support/mcp-client.ts'
+import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
@@ -29,6 +31,45 @@ const counted = '/proc/self/io'
 
 function readBytes(): number {
   return Number(/^rchar: (\d+)$/m.exec(readFileSync(counted, 'utf8'))?.[1])
+}
+
+/** An entry of the history. */
+interface Entry {
+  readonly seq: number
+  readonly name: string
+  readonly caller: string
+  readonly size: number
+  /** Whether it still has its content. */
+  readonly isKept: boolean
+}
+
+/** The numbers of the entries that stay when an actor may have this many entries and characters. */
+function trimmed(entries: readonly Entry[], most: number, mostCharacters: number): readonly number[] {
+  const perEntry = Math.ceil(mostCharacters / most)
+  const used = new Map<string, number>()
+  const ranked = entries
+    .filter(({ isKept }) => isKept)
+    .toReversed()
+    .map((entry) => {
+      const sum = (used.get(entry.caller) ?? 0) + entry.size + perEntry
+      used.set(entry.caller, sum)
+      return { ...entry, used: sum, other: entry.caller === 'creator' ? 0 : 1 }
+    })
+    .toSorted((a, b) => a.other - b.other || a.used - b.used || b.seq - a.seq)
+  let total = 0
+  const kept = new Set(
+    ranked.flatMap(({ seq, size }, at) => {
+      total += size
+      return at < most && total <= mostCharacters ? [seq] : []
+    }),
+  )
+  const left = entries.filter(({ seq, name, caller }) => {
+    if (kept.has(seq) || seq === entries.length) return true
+    const alike = entries.filter((other) => other.name === name)
+    const follows = alike.some((other) => kept.has(other.seq) && other.seq < seq)
+    return follows && !alike.some((other) => !kept.has(other.seq) && other.seq > seq && other.caller === caller)
+  })
+  return left.slice(-2 * most).map(({ seq }) => seq)
 }
 
 forEachService((start, dialect) => {
@@ -556,6 +597,93 @@ forEachService((start, dialect) => {
         await work()
         const read = readBytes() - before
         assert.ok(read < 2_000_000, `${what}: ${read} bytes`)
+      }
+    })
+  })
+
+  describe('a bulk write of many names', () => {
+    it('is stored in parts, all or none (HTTP-36)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties', { z: { _type: 'list' } })
+      service.reset()
+      await setAll(actor, numbered('n', 600), 1)
+      assert.equal(service.statements.filter((sql) => sql.includes('INSERT INTO property')).length, 3)
+      const more = Object.fromEntries([...numbered('n', 300), ...numbered('o', 300)].map((name) => [name, 2]))
+      assert.equal((await actor.request('PUT', '/properties', { ...more, z: 1 })).status, 409)
+      const { z, ...stored } = await read(actor, '/properties')
+      assert.ok(z !== 1)
+      assert.deepEqual(Object.keys(stored), numbered('n', 600))
+      assert.ok(Object.values(stored).every((value) => value === 1))
+      const handle = await service.app.actors.get(actor.id)
+      assert.equal((await handle?.history.list({ limit: 1000 }))?.changes.length, 601)
+    })
+
+    it('has its history trimmed by comparing each entry once (HTTP-36)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const { store } = await service.app.running()
+      const random = seeded(7)
+      for (const [count, most, mostCharacters] of [
+        [40, 10, 1000],
+        [300, 40, 900],
+        [900, 200, 100_000],
+      ] as const) {
+        const rows = Array.from({ length: count }, (_, n): Entry => {
+          const caller = random.pick(['creator', 'peer a', 'peer b', 'peer c'])
+          return {
+            seq: n + 1,
+            name: `n${random.below(9)}`,
+            caller,
+            size: random.below(40),
+            isKept: random.below(5) > 0,
+          }
+        })
+        await store.write(async (tx) => {
+          await tx.run('DELETE FROM history WHERE actor_id = $1', actor.id)
+          await tx.run(
+            `INSERT INTO history (actor_id, seq, at, name, kind, operation, existed, content, characters, version, checksum,
+               caller_kind, caller, request, origin)
+             SELECT $1, made.seq, 1, made.name, 'value', 'set', 1, made.content, made.size, 1, made.checksum, made.kind,
+               made.caller, '', ''
+             FROM rows($2, seq BIGINT, name TEXT, content TEXT, size BIGINT, checksum BIGINT, kind TEXT, caller TEXT) AS made
+             WHERE true`,
+            actor.id,
+            JSON.stringify(
+              rows.map(({ seq, name, caller, size, isKept }) => [
+                seq,
+                name,
+                isKept ? 'x' : null,
+                size,
+                isKept ? 1 : 4_294_967_296,
+                caller === 'creator' ? 'creator' : 'peer',
+                caller,
+              ]),
+            ),
+          )
+        })
+        service.reset()
+        await store.write((tx) => trimActor(tx, actor.id, most, mostCharacters))
+        const left = await store.read((q) =>
+          q.all<{ seq: number }>('SELECT seq FROM history WHERE actor_id = $1 ORDER BY seq', actor.id),
+        )
+        assert.deepEqual(
+          left.map(({ seq }) => seq),
+          trimmed(rows, most, mostCharacters),
+          `${count} entries`,
+        )
+        const statements = [...service.statements, ...service.backgroundStatements].filter((sql) =>
+          /history \*\/ D/.test(sql),
+        )
+        assert.equal(statements.length, 2)
+        if (dialect === 'postgres') continue
+        const plan = await store.read((q) =>
+          q.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${statements[0] ?? ''}`, actor.id),
+        )
+        assert.deepEqual(
+          plan.filter(({ detail }) => detail.includes('CORRELATED')),
+          [],
+        )
       }
     })
   })

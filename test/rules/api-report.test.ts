@@ -26,7 +26,7 @@ describe('the report of the public declarations', () => {
   it('contains exported declarations and the types behind them, and no internal members', () => {
     for (const line of [
       'export declare function troupe(options: TroupeOptions): App;',
-      'export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting {',
+      'export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSetting {',
       'interface StandardIssue {',
       "export type Mode = 'development' | 'production';",
     ])
