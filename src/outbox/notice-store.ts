@@ -78,7 +78,7 @@ export interface ClaimedNotice {
 
 /**
  * Leases due notices that are the first of their queues until `until`. A withdrawal does not wait for others, because it
- * is about another secret.
+ * is about another secret. The permissions of a peer wait until a diff has deleted from its copies what it may no longer read.
  *
  * @param claim `actorId` null: the notices of all actors besides those in `without`.
  */
@@ -94,13 +94,19 @@ export async function claimNotices(
 ): Promise<ClaimedNotice[]> {
   const { now, until, limit, actorId, without } = claim
   const named = [naming(actorId, 'notice.sender', 5), naming(actorId, 'n.sender', 5)]
+  const sender = actorId === null ? 'n.sender' : '$5'
   return tx.all<ClaimedNotice>(
     `/* delivery */ UPDATE notice SET due_at = $2, leased_until = $2 WHERE (sender, id) IN (
        SELECT n.sender, n.id FROM notice n
        WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND (n.kind = 'withdrawal' OR NOT EXISTS (
-           SELECT 1 FROM notice e WHERE e.sender = ${actorId === null ? 'n.sender' : '$5'} AND e.recipient = n.recipient
+           SELECT 1 FROM notice e WHERE e.sender = ${sender} AND e.recipient = n.recipient
              AND e.position < n.position AND e.due_at IS NOT NULL AND e.kind <> 'withdrawal'))
+         AND (n.kind <> 'permission' OR NOT EXISTS (
+           SELECT 1 FROM publisher_subscription s JOIN diff d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id
+             AND d.subscription_id = s.subscription_id
+           WHERE s.actor_id = ${sender} AND d.actor_id = ${sender} AND s.peer_id = n.recipient AND s.state = 'live'
+             AND s.due_at IS NOT NULL AND d.kind = 'erasure' AND d.sequence > s.committed))
          ${named[1]?.sql}
        ORDER BY n.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)${named[0]?.sql}
      RETURNING id, sender AS "actorId", recipient AS "peerId", kind, method, url, baseuri, secret, body, attempts,

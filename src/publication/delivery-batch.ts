@@ -96,6 +96,8 @@ export interface BatchResult {
   readonly attempted: number | null
   /** Whether the peer could be reached. Null: no call was made. */
   readonly reached: boolean | null
+  /** Whether a deletion for which the permissions of the peer wait was sent. */
+  readonly hasErased: boolean
   /** Resolves after the commit. True: more diffs wait, and the batch keeps its lease. Rejects when the commit fails. */
   readonly hasMore: Promise<boolean>
 }
@@ -111,7 +113,12 @@ const mostReadAtOnce = 32
 const mostCommittedAtOnce = 100
 
 const compressed = promisify(gzip)
-const nothing: BatchResult = { attempted: null, reached: null, hasMore: Promise.resolve(false) }
+const nothing: BatchResult = {
+  attempted: null,
+  reached: null,
+  hasErased: false,
+  hasMore: Promise.resolve(false),
+}
 
 export interface QueueLease {
   readonly queue: QueueKey
@@ -149,6 +156,8 @@ interface Sent {
   readonly before: Tried
   /** The callback brings the copy of the peer to the full state. */
   readonly isWhole: boolean
+  /** The callback deletes what the peer may no longer read. */
+  readonly isErasure: boolean
   /** The peer refused the callback because changes went in circles (409). A resync would begin the circle again. */
   readonly isLoop: boolean
   readonly verdict: DeliveryVerdict
@@ -323,6 +332,7 @@ export class DeliveryBatches {
       attempt: attemptOf(diff.sequence, verdict, { sentAt, answeredAt: status === null ? null : endedAt }),
       before,
       isWhole: diff.kind === 'resync' || diff.kind === 'full',
+      isErasure: diff.kind === 'erasure',
       // A peer has other reasons for 409, too.
       isLoop: status === 409 && isLoop(hopsAfter(String(diff.hops))),
       verdict,
@@ -417,7 +427,8 @@ export class DeliveryBatches {
       circuit: isSame(circuit, state.circuit) ? null : last.onCircuit,
     })
     this.#announce(queue, state, hasMore)
-    return { attempted: covers, reached: circuit.failures === 0, hasMore }
+    const hasErased = sent.some(({ isErasure }) => isErasure)
+    return { attempted: covers, reached: circuit.failures === 0, hasErased, hasMore }
   }
 
   /** Runs after the commit, and only while a page or client watches the actor. */

@@ -323,8 +323,8 @@ export class DeliveryWorker {
       return result
     })
     const hasMore = await batch.hasMore
-    // Queues of a failing peer are leased one by one: the next one may begin.
-    if (wasFailing || batch.reached === false) this.wake(job.actorId)
+    // Queues of a failing peer are leased one by one: the next one may begin, or a message that waited for the deletion.
+    if (wasFailing || batch.reached === false || batch.hasErased) this.wake(job.actorId)
     this.#answerWaiters(queueKey(job.lease.queue), hasMore ? (batch.attempted ?? 0) : Number.POSITIVE_INFINITY)
     return hasMore
   }

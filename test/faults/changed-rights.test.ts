@@ -4,7 +4,7 @@ import { afterEach, describe, it } from 'node:test'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { PythonSubscriber, sorted } from '../support/python-subscriptions.ts'
-import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
+import { RecordingPeer, type Reply, relateTo } from '../support/recording-peer.ts'
 import { forEachService } from '../support/service.ts'
 
 forEachService((start) => {
@@ -39,7 +39,7 @@ forEachService((start) => {
         .filter(({ path: to }) => to.includes('/callbacks/subscriptions/'))
         .map(({ body }) => [body?.['type'] ?? 'diff', body?.['sequence'], body?.['data']])
     const pushes = () => remote.received.filter(({ path: to }) => to.includes('/callbacks/permissions/')).length
-    return { clock, service, actor, handle, peer, trust, id, put, change, callbacks, pushes }
+    return { clock, service, actor, remote, handle, peer, trust, id, put, change, callbacks, pushes }
   }
 
   describe('rights that become narrower', () => {
@@ -146,6 +146,59 @@ forEachService((start) => {
       await passUntil(clock, [service], () => pushes() === 1)
       await service.settled()
       assert.deepEqual(callbacks(), [])
+    })
+  })
+
+  describe('rights that become narrower, and their message', () => {
+    const kindsOf = (received: readonly { readonly path: string }[]): string[] =>
+      received.map(({ path }) => (path.includes('/callbacks/permissions/') ? 'permissions' : 'deletion'))
+
+    const failures: readonly (readonly [what: string, replies: Reply[], sent: string[]])[] = [
+      ['every message arrives', [204], ['deletion', 'permissions']],
+      ['the first attempt fails', [503, 204], ['deletion', 'deletion', 'permissions']],
+      ['a connection breaks', ['cut', 204], ['deletion', 'deletion', 'permissions']],
+      ['four attempts fail', [503, 429, 503, 429, 204], [...Array<string>(5).fill('deletion'), 'permissions']],
+      ['the message fails once', [204, 503, 204], ['deletion', 'permissions', 'permissions']],
+      ['the peer refuses the deletion', [400, 204], ['deletion', 'permissions']],
+    ]
+    for (const [what, replies, sent] of failures)
+      it(`arrive in this order when ${what} (SUB-31)`, async () => {
+        const { clock, service, remote, change, pushes } = await world()
+        remote.replies = [...replies]
+        await change({ excluded_patterns: ['diary'] })
+        await passUntil(clock, [service], () => pushes() > 0 && remote.received.length >= sent.length)
+        assert.deepEqual(kindsOf(remote.received).slice(0, sent.length), sent)
+      })
+
+    it('arrive in this order after a restart between them, and with changes at the same time (SUB-31)', async () => {
+      const { clock, service, remote, put, change } = await world()
+      remote.replies = [503]
+      await Promise.all([
+        change({ excluded_patterns: ['diary'] }),
+        put('mood', 'rainy'),
+        change({ excluded_patterns: ['diary', 'notes'] }),
+        put('mood', 'dry'),
+      ])
+      await service.close()
+      const from = remote.received.length
+      remote.replies = [503, 204]
+      const next = await start({ now: clock.now, timers: clock.timers, database: service.databaseUrl })
+      const arrived = () => kindsOf(remote.received)
+      await passUntil(clock, [next], () => arrived().filter((kind) => kind === 'permissions').length === 2, 1000)
+      assert.ok(!arrived().slice(0, from).includes('permissions'))
+      const isLast = ({ body }: (typeof remote.received)[number]) => JSON.stringify(body).includes('"delete_all"')
+      assert.ok(remote.received.findLastIndex(isLast) >= 0)
+      assert.ok(remote.received.findLastIndex(isLast) < arrived().indexOf('permissions'))
+    })
+
+    it('of a peer without approval, and of a subscription that is suspended, wait for no deletion (SUB-31)', async () => {
+      const { clock, service, handle, change, pushes, actor, trust } = await world()
+      await handle.subscriptions.suspend('properties')
+      await change({ excluded_patterns: ['diary'] })
+      await passUntil(clock, [service], () => pushes() === 1)
+      assert.equal((await actor.request('PUT', trust, { approved: false })).status, 204)
+      await change({ excluded_patterns: ['mood'] })
+      await passUntil(clock, [service], () => pushes() === 2)
     })
   })
 
