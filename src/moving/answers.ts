@@ -3,10 +3,6 @@ import { known, stringValue } from '../json/json.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import { membersIn } from './proof.ts'
 
-export function isOk(outcome: PeerOutcome): boolean {
-  return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status <= 299
-}
-
 /** A text of an answer, such as its `message`, in one line. Null: it has none. */
 export function answerText(outcome: PeerOutcome, name: 'error' | 'message'): string | null {
   if (outcome.kind !== 'answered') return null

@@ -33,7 +33,8 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import { isOk, answerText } from './answers.ts'
+import { isAccepted } from '../peer/ingress.ts'
+import { answerText } from './answers.ts'
 import { type Arrival, beginWork, deleteArrival, findArrival } from './arrival-store.ts'
 import {
   deleteDeparture,
@@ -273,7 +274,7 @@ export class Departures {
       if (!(await this.#handOver(departure, job))) return
     }
     const outcome = await this.#call(departure, 'POST', '/activation')
-    if (isOk(outcome)) return this.#confirmed(actorId, outcome)
+    if (isAccepted(outcome)) return this.#confirmed(actorId, outcome)
     const code = answerText(outcome, 'error')
     // The actor was there, and its owner has moved it on.
     if (code === 'not_found' && (await this.#isConfirmed(actorId))) return this.#delete(actorId)
@@ -289,7 +290,7 @@ export class Departures {
     const archive = exportActor(this.#deps, actor, plan)
     const outcome = await this.#call(departure, 'PUT', '', bytesOf(archive, signal))
     signal.throwIfAborted()
-    if (isOk(outcome)) return
+    if (isAccepted(outcome)) return
     const text = `The new service did not take the account: ${reasonIn(outcome)}`
     const isFinal = outcome.kind === 'answered' && outcome.status >= 400 && outcome.status < 500
     throw isFinal && outcome.status !== 408 && outcome.status !== 429 ? new Refused(text) : new Error(text)

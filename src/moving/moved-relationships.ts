@@ -21,7 +21,8 @@ import { secretOf } from '../trust/record.ts'
 import { isRenewal, type Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import type { Trusts } from '../trust/trusts.ts'
-import { isOk, answerText } from './answers.ts'
+import { isAccepted } from '../peer/ingress.ts'
+import { answerText } from './answers.ts'
 import {
   type Arrival,
   type ArrivalPeer,
@@ -179,7 +180,7 @@ export class MovedRelationships {
     })
     const url = `${trust.baseuri}/callbacks/moved/${encodeURIComponent(actorId)}`
     const outcome = await client.call({ method: 'POST', url, body: JSON.stringify({ statement }) })
-    if (isOk(outcome)) return { state: 'informed', reason: '', stated }
+    if (isAccepted(outcome)) return { state: 'informed', reason: '', stated }
     if (isUnknownTo(outcome)) return this.#endedBy(actor, peer)
     return { state: 'later', reason: reasonIn(outcome) }
   }

@@ -1,5 +1,5 @@
 /** Retry policy and circuit breaker for calls to peers. Pure functions. Times are Unix milliseconds. */
-import { isIngressPage } from '../peer/ingress.ts'
+import { isAccepted, isIngressPage } from '../peer/ingress.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 
 export interface DeliveryPolicy {
@@ -66,6 +66,11 @@ const notNow: ReadonlySet<number> = new Set([408, 425, 429, 503])
 /** Status codes of pages before a service: its route is missing, or a firewall lets no caller through. Both end. */
 const ofIngress: ReadonlySet<number> = new Set([401, 403, 404, 410])
 
+/** Whether an answer that does not accept the message is a page that says nothing about it. */
+function isOnlyPage(outcome: Extract<PeerOutcome, { kind: 'answered' }>): boolean {
+  return outcome.status < 300 || (ofIngress.has(outcome.status) && isIngressPage(outcome))
+}
+
 function endingOf(outcome: PeerOutcome, now: number): Ending {
   switch (outcome.kind) {
     case 'unreached':
@@ -75,8 +80,8 @@ function endingOf(outcome: PeerOutcome, now: number): Ending {
     case 'answered': {
       const { status, headers } = outcome
       const reason = `The peer answered ${status}`
-      if (status >= 200 && status < 300) return { kind: 'accepted' }
-      if (ofIngress.has(status) && isIngressPage(outcome)) return { kind: 'not now', reason, retryAfterMs: 0 }
+      if (isAccepted(outcome)) return { kind: 'accepted' }
+      if (isOnlyPage(outcome)) return { kind: 'not now', reason: `${reason} with a page`, retryAfterMs: 0 }
       if (status === 410) return { kind: 'gone', reason }
       if (status === 308) return { kind: 'moved', reason }
       if (notNow.has(status)) {

@@ -10,3 +10,18 @@ type Answer = Extract<PeerOutcome, { kind: 'answered' }>
 export function isIngressPage({ status, body }: Pick<Answer, 'status' | 'body'>): boolean {
   return status >= 400 && !/^\s*(?:[{["]|$)/.test(body)
 }
+
+/**
+ * Whether the service of the peer accepted a message. The success of the protocol is 204, or JSON. Other services may answer a word,
+ * such as `OK`. A page with a success status is the sign-in of a proxy, the challenge of a firewall or a captive portal.
+ */
+export function isAccepted(outcome: PeerOutcome): boolean {
+  return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300 && !isMarkup(outcome)
+}
+
+/** The byte order mark is a space for the patterns. */
+function isMarkup({ headers, body }: Pick<Answer, 'headers' | 'body'>): boolean {
+  if (/^\s*</.test(body)) return true
+  const isHtml = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headers['content-type'] ?? '')
+  return isHtml && !/^\s*[{["]/.test(body) && /<[a-z!/]/i.test(body)
+}

@@ -2,6 +2,7 @@
  * Adds tracing and metrics to calls to other actors: a span and a count for each call, and the trace context in the
  * request.
  */
+import { isAccepted } from './ingress.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { failed, type Span, type Tracing } from '../observe/tracing.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from './peer-client.ts'
@@ -47,7 +48,7 @@ function labelOf(outcome: PeerOutcome): string {
 
 /** Whether the peer accepted the secret of a relationship. */
 function isProven({ bearer }: PeerRequest, outcome: PeerOutcome): boolean {
-  return bearer !== undefined && outcome.kind === 'answered' && outcome.status < 300
+  return bearer !== undefined && isAccepted(outcome)
 }
 
 function describe(span: Span, outcome: PeerOutcome): void {

@@ -1,4 +1,5 @@
 /** Reads the data of a subscription from its peer: waiting diffs, and snapshots of the full state. */
+import { isAccepted } from '../peer/ingress.ts'
 import { elements, isArray, isObject, type JsonText, known, members, object, stringValue } from '../json/json.ts'
 import type { Linked, PeerLinks, Reading } from './peer-link.ts'
 import type { Scope } from '../subscription/scope.ts'
@@ -85,7 +86,7 @@ export class PeerData {
   async acknowledge(trust: Linked, subscriptionId: string, sequence: number): Promise<boolean> {
     const path = ['subscriptions', trust.actorId, subscriptionId]
     const outcome = await this.#links.call(trust, 'PUT', path, JSON.stringify({ sequence }))
-    return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
+    return isAccepted(outcome)
   }
 
   /** Reads one diff at the URL of a callback. The peer clears the diff. */

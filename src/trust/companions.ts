@@ -2,7 +2,7 @@
 import type { CompanionKind } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, normalize, stringValue } from '../json/json.ts'
-import { isIngressPage } from '../peer/ingress.ts'
+import { isAccepted, isIngressPage } from '../peer/ingress.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
 import { open, seal } from '../secret/sealed.ts'
 import { bindingOf, companionPassphrase } from '../secret/sealed-columns.ts'
@@ -67,7 +67,8 @@ export class Companions {
     const companion = await this.find(actor.id, kind)
     if (companion === null) return false
     const outcome = await this.#call(companion, 'DELETE', '')
-    const isGone = outcome.kind === 'answered' && (isOk(outcome) || (outcome.status === 404 && !isIngressPage(outcome)))
+    const isGone =
+      isAccepted(outcome) || (outcome.kind === 'answered' && outcome.status === 404 && !isIngressPage(outcome))
     if (!isGone) throw failed(reasonOf(outcome))
     await this.#deps.store.writeActor(actor.id, (tx) => deleteCompanion(tx, actor.id, kind))
     await this.#trusts.delete(actor, companion.peerId, null, { byPeer: false, notify: false })
@@ -135,7 +136,7 @@ export class Companions {
     const trust = await this.#trusts.request(actor, { url: companion.baseuri, relationship })
     const path = trustUrl('', trust.relationship, actor.id)
     const approved = await this.#call(companion, 'PUT', path, '{"approved":true}')
-    if (approved.kind !== 'answered' || !isOk(approved)) throw failed(reasonOf(approved))
+    if (!isAccepted(approved)) throw failed(reasonOf(approved))
     await this.#trusts.approvedByPeer(actor, trust.peerId, trust.relationship)
   }
 
@@ -168,10 +169,6 @@ export class Companions {
       body,
     })
   }
-}
-
-function isOk({ status }: Answered): boolean {
-  return status >= 200 && status <= 299
 }
 
 function reasonOf(outcome: PeerOutcome): string {

@@ -12,6 +12,7 @@ import { endTrust } from '../end-trust.ts'
 import { withdrawalNotice } from '../trust-notifications.ts'
 import { tokensOf } from '../record.ts'
 import { askNow, forget, isOpen, remember } from './renewal.ts'
+import { isAccepted } from '../../peer/ingress.ts'
 import { findTrust, insertTrust, updateTrust } from '../trust-store.ts'
 import { isAsking, isRenewal, isRequest, type Trust } from '../trust.ts'
 import type { Self, TrustDeps } from '../trust-deps.ts'
@@ -139,7 +140,7 @@ interface Asked {
 
 async function finish(deps: TrustDeps, actor: Self, asked: Asked): Promise<Trust> {
   const { outcome, request, meta } = asked
-  const status = outcome.kind === 'answered' ? outcome.status : null
+  const status = outcome.kind === 'answered' && isAccepted(outcome) ? outcome.status : null
   const isTaken = status === 201 || status === 202
   const done = await deps.store.writeActor(actor.id, async (tx, locked) => {
     const before = await findTrust(tx, actor.id, meta.id)

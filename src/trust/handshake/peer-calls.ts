@@ -3,6 +3,7 @@ import { isRefusal } from '../../outbox/policy.ts'
 import type { Timers } from '../../timers.ts'
 import { isObject, type JsonText, members, normalize, stringValue } from '../../json/json.ts'
 import type { PeerClient, PeerOutcome } from '../../peer/peer-client.ts'
+import { isAccepted } from '../../peer/ingress.ts'
 import { sameSecret } from '../../secret/hash.ts'
 import { idAt, trustUrl } from '../baseuri.ts'
 import { keptOwn, settledById } from './incoming-request.ts'
@@ -103,8 +104,9 @@ export class TrustCalls {
   /** Whether the peer's owner approved. The peer returns 200 for its record then, and refuses it otherwise. Null: unknown. */
   async isApproved({ url, baseuri, secret }: PeerAddress): Promise<boolean | null> {
     const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri } })
-    if (outcome.kind === 'answered' && outcome.status === 200) return true
-    return isRefusal(outcome) || (outcome.kind === 'answered' && outcome.status === 202) ? false : null
+    const status = outcome.kind === 'answered' && isAccepted(outcome) ? outcome.status : null
+    if (status === 200) return true
+    return isRefusal(outcome) || status === 202 ? false : null
   }
 
   /** Whether the actor at this address confirms the token of a request that was made in its name. */

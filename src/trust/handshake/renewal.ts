@@ -12,6 +12,7 @@ import { fireIfCompleted, fireTrust } from '../events.ts'
 import { atAddress, sealedSecret, sealedToken } from '../new-trust.ts'
 import { approvalNotice } from '../trust-notifications.ts'
 import type { PeerAddress } from './peer-calls.ts'
+import { isAccepted } from '../../peer/ingress.ts'
 import type { Self, TrustDeps } from '../trust-deps.ts'
 import { findTrust, updateTrust } from '../trust-store.ts'
 import { isRenewal, type OwnRequest, type Trust } from '../trust.ts'
@@ -96,7 +97,7 @@ export async function settle(deps: TrustDeps, actor: Self, offer: Offer): Promis
   if (atFirst === null) return null
   const askedAt = now()
   const outcome = await calls.approve(offer)
-  const isTaken = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
+  const isTaken = isAccepted(outcome)
   if (!isTaken && !isRefusal(outcome)) return outcome
   const isApprovedThere = isTaken ? await calls.isApproved(offer) : null
   const done = await store.writeActor(actor.id, async (tx, locked) => {
