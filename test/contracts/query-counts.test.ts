@@ -2,47 +2,12 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { PropertyAccess } from '../../src/app/declarations.ts'
 import type { Json } from '../../src/json/json.ts'
-import { everything, TestCallers } from '../support/callers.ts'
-import { countOf, onShards } from '../support/citus.ts'
-import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
-import { registerClient } from '../support/oauth-client.ts'
-import { declareAll, furnish, routes, samplePeer, sampleOf } from '../support/routes.ts'
-import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { countOf } from '../support/citus.ts'
+import { actorOf, type Case, type Cost, form, lists, QueryCosts, send, statementsOf } from '../support/query-costs.ts'
+import { routes, sampleOf } from '../support/routes.ts'
+import { forEachService, type TestService } from '../support/service.ts'
 
-/** The cost of one request, which is the same for every amount of data and on both databases. */
-interface Cost {
-  /** Statements sent to the store, including the lookup of the actor. */
-  readonly statements: number
-  /** Statements on a sharded database. Default: `statements`. */
-  readonly sharded?: number
-  /** Statements of a stream, which reads much data page by page. */
-  readonly inPages?: number
-  /** How many times the rules of a peer are read. Null when a peer is refused before the rules are read. */
-  readonly rules: number | null
-  /** Statements when a peer is refused. Default: 1, the lookup of the actor. */
-  readonly refusal?: number
-  /** Statements of the same request again, when the list is in memory. Such a request has an actor of its own. */
-  readonly again?: number
-  /** The answer to a bearer token, at routes that look for it. Default: the same. */
-  readonly withToken?: { readonly status: number; readonly statements: number }
-  /** Only the peer that the path names may send this request. */
-  readonly byNamedPeer?: true
-  /** A session of the owner sends this request, because the passphrase opens no page. */
-  readonly bySession?: true
-}
-
-interface Case extends Cost {
-  readonly method: string
-  /** The path below the service. The test replaces `:actor` with the actor's id. */
-  readonly path: string
-  /** A string is sent as it is, any other value as JSON. */
-  readonly body?: unknown
-  readonly form?: Readonly<Record<string, string>>
-  readonly headers?: Readonly<Record<string, string>>
-  readonly status: number
-}
-
-/** Costs of the sample request of every route (test/support/routes.ts). A route without an entry fails its test. */
+/** Costs of the sample request of every route that is not a page (test/support/routes.ts). A route without an entry fails its test. */
 const costs: Readonly<Record<string, Cost>> = {
   frontPage: { statements: 0, rules: 0 },
   protectedResourceOfActor: { statements: 0, rules: 0 },
@@ -65,12 +30,9 @@ const costs: Readonly<Record<string, Cost>> = {
   undoChanges: { statements: 2, rules: null },
   deleteHistory: { statements: 2, rules: null },
   exportActor: { statements: 19, inPages: 28, rules: null },
-  exportPage: { statements: 19, inPages: 28, rules: null, bySession: true },
   getImport: { statements: 2, rules: null },
   importArchive: { statements: 4, rules: null },
   stopImport: { statements: 3, rules: null },
-  importPage: { statements: 6, rules: null, bySession: true },
-  importForm: { statements: 3, rules: null, bySession: true },
   getMove: { statements: 3, rules: 0 },
   announceMove: { statements: 0, rules: 0 },
   sendMovedArchive: { statements: 0, rules: 0, withToken: { status: 404, statements: 1 } },
@@ -81,16 +43,10 @@ const costs: Readonly<Record<string, Cost>> = {
   beginMove: { statements: 1, rules: null },
   stopMove: { statements: 3, rules: null },
   retryMovedPeers: { statements: 3, rules: null },
-  movePage: { statements: 7, rules: null, bySession: true },
-  moveForm: { statements: 3, rules: null, bySession: true },
   moveClaimPage: { statements: 1, rules: 0 },
   moveClaimForm: { statements: 0, rules: 0 },
   getArrivedReaders: { statements: 1, rules: 0 },
   takeArrivedActor: { statements: 1, rules: 0 },
-  historyPage: { statements: 8, rules: null, bySession: true },
-  undoPage: { statements: 8, rules: null, bySession: true },
-  historyForm: { statements: 2, rules: null, bySession: true },
-  undoForm: { statements: 2, rules: null, bySession: true },
   listWebhooks: { statements: 2, rules: null },
   addWebhook: { statements: 7, rules: null },
   getWebhook: { statements: 2, rules: null },
@@ -142,8 +98,6 @@ const costs: Readonly<Record<string, Cost>> = {
   deviceQrCode: { statements: 0, rules: 0 },
   devicePage: { statements: 0, rules: 0 },
   deviceForm: { statements: 1, rules: 0 },
-  passkeysPage: { statements: 7, rules: null, bySession: true },
-  passkeysForm: { statements: 21, rules: null, bySession: true },
   claimActor: { statements: 0, rules: 0 },
   oauthConfig: { statements: 0, rules: 0 },
   spaConfig: { statements: 0, rules: 0 },
@@ -160,8 +114,6 @@ const costs: Readonly<Record<string, Cost>> = {
   getFile: { statements: 2, rules: 1 },
   putFile: { statements: 10, rules: 1 },
   deleteFile: { statements: 3, rules: 1 },
-  filesPage: { statements: 7, rules: null, bySession: true },
-  filesForm: { statements: 3, rules: null, bySession: true },
   getMeta: { statements: 1, rules: 0 },
   getMetaValue: { statements: 1, rules: 0 },
   listActivity: { statements: 2, rules: null },
@@ -238,43 +190,6 @@ const costs: Readonly<Record<string, Cost>> = {
   postCallback: { statements: 1, rules: 0 },
   putCallback: { statements: 1, rules: 0 },
   deleteCallback: { statements: 1, rules: 0 },
-  dashboard: { statements: 16, rules: null, bySession: true },
-  settingsPage: { statements: 7, rules: null, bySession: true },
-  settingsForm: { statements: 13, sharded: 17, rules: null, bySession: true },
-  firstSteps: { statements: 5, rules: null, bySession: true },
-  ownPage: { statements: 1, rules: null, bySession: true },
-  ownPageForm: { statements: 1, rules: null, bySession: true },
-  propertiesPage: { statements: 9, rules: null, bySession: true },
-  selectionForm: { statements: 9, sharded: 10, rules: null, bySession: true },
-  createPropertyForm: { statements: 4, rules: null, bySession: true },
-  propertyPage: { statements: 11, rules: null, bySession: true },
-  propertyForm: { statements: 4, rules: null, bySession: true },
-  deletePropertyForm: { statements: 5, rules: null, bySession: true },
-  itemForm: { statements: 9, rules: null, bySession: true },
-  listTextsForm: { statements: 5, rules: null, bySession: true },
-  trustPage: { statements: 8, rules: null, bySession: true },
-  trustNewPage: { statements: 5, rules: null, bySession: true },
-  invitePage: { statements: 6, rules: null, bySession: true },
-  inviteForm: { statements: 10, rules: null, bySession: true },
-  requestTrustForm: { statements: 11, rules: null, bySession: true },
-  peerPage: { statements: 18, rules: null, bySession: true },
-  peerForm: { statements: 8, rules: null, bySession: true },
-  rightsForm: { statements: 8, rules: null, bySession: true },
-  accessForm: { statements: 8, rules: null, bySession: true },
-  viewAsPeerPage: { statements: 11, rules: null, bySession: true },
-  subscriptionsPage: { statements: 11, rules: null, bySession: true },
-  subscriptionPage: { statements: 9, rules: null, bySession: true },
-  subscriptionForm: { statements: 6, rules: null, bySession: true },
-  appsPage: { statements: 10, rules: null, bySession: true },
-  appsForm: { statements: 3, rules: null, bySession: true },
-  requestsPage: { statements: 12, rules: null, bySession: true },
-  approvalPage: { statements: 4, rules: null, bySession: true },
-  approvalForm: { statements: 3, rules: null, bySession: true },
-  passwordAccessPage: { statements: 6, rules: null, bySession: true },
-  passwordAccessForm: { statements: 2, rules: null, bySession: true },
-  activityPage: { statements: 8, rules: null, bySession: true },
-  activityExport: { statements: 2, rules: null, bySession: true },
-  liveChanges: { statements: 1, rules: null, bySession: true },
   devtestProxyCreate: { statements: 18, rules: null },
   devtestProxyGet: { statements: 17, rules: null },
   devtestProxyPut: { statements: 17, rules: null },
@@ -285,7 +200,6 @@ const costs: Readonly<Record<string, Cost>> = {
   devtestDelete: { statements: 3, rules: null },
 }
 
-const form = { 'content-type': 'application/x-www-form-urlencoded' }
 const properties = '/:actor/properties'
 
 /** Further requests that take another code path in a route. */
@@ -469,152 +383,26 @@ const cases: Readonly<Record<string, Case>> = {
   'a method that is not allowed': { method: 'POST', path: '/:actor', status: 405, statements: 0, rules: 0 },
 }
 
-/** Lists of the actor with much data. Requests name `notes`. */
-const lists = ['notes', 'tasks', 'places', 'people']
-
-/** @param otherItems the number of items of each list besides `notes`, which has 300. */
-async function fill(actor: TestActor, otherItems: number): Promise<void> {
-  const named = <T>(count: number, value: (n: number) => T): Record<string, T> =>
-    Object.fromEntries(Array.from({ length: count }, (_, n) => [`name${n}`, value(n)]))
-  const items = (list: string): object[] =>
-    Array.from({ length: list === 'notes' ? 300 : otherItems }, (_, index) => ({ index, text: `item ${index}` }))
-  const each = (valueOf: (list: string) => object): object =>
-    Object.fromEntries(lists.map((list) => [list, valueOf(list)]))
-  const steps: readonly [path: string, body: unknown][] = [
-    ['/properties', named(200, (n) => ({ n }))],
-    ['/properties', each(() => ({ _type: 'list' }))],
-    ['/properties', each((list) => ({ items: items(list) }))],
-    ['/devtest/attribute/box', named(200, String)],
-  ]
-  for (const [path, body] of steps) assert.ok((await actor.request('POST', path, body)).ok)
-  for (let n = 0; n < 20; n++) {
-    const asking = { baseuri: `https://peer.example.com/peer-${n}`, id: `peer-${n}` }
-    assert.equal((await actor.request('POST', '/trust/friend', asking)).status, 202)
-  }
-}
-
-async function send(service: TestService, request: Case, actor: TestActor, authorization: string): Promise<Response> {
-  const { method, path, headers } = request
-  const isForm = request.form !== undefined
-  // The form that deletes an actor requires its creator as confirmation.
-  const typed = { ...request.form, ...('confirmation' in (request.form ?? {}) ? { confirmation: actor.creator } : {}) }
-  const body = isForm ? new URLSearchParams(typed).toString() : request.body
-  const isJson = body !== undefined && typeof body !== 'string'
-  return service.request(path.replace(':actor', actor.id), {
-    method,
-    headers: { authorization, ...(isForm ? form : isJson ? { 'content-type': 'application/json' } : {}), ...headers },
-    ...(body === undefined ? {} : { body: (isJson ? JSON.stringify(body) : body).replace(':actor', actor.id) }),
-  })
-}
-
-function statementsOf({ statements, sharded }: Pick<Cost, 'statements' | 'sharded'>): number {
-  return onShards() ? (sharded ?? statements) : statements
-}
-
-/** Creates an actor with little or much data. Most requests need one long list, and other lists. */
-async function actorOf(service: TestService, size: 'little' | 'much', otherItems = 3): Promise<TestActor> {
-  const actor = await service.createActor(`${size}@example.com`)
-  await furnish(actor)
-  assert.equal((await actor.request('PUT', '/properties/settings', { theme: 'light', items: 1 })).status, 204)
-  if (size === 'much') await fill(actor, otherItems)
-  else assert.equal((await actor.request('POST', '/properties/notes', 'second')).status, 201)
-  return actor
-}
-
 forEachService((start) => {
   describe('the number of statements of a request', () => {
-    const callers = new TestCallers()
-    let service: TestService
-    before(async () => {
-      service = await start({
-        ...callers.parts,
-        peerProfileAttributes: [],
-        peerClient: new FakePeers(),
-        timers: stoppedTimers,
-        declare: (app) => declareAll(app),
-      })
-      // The first registration creates the actor that clients belong to, which would cost extra statements later.
-      await registerClient(service)
-    })
+    const requests = new QueryCosts()
+    before(() => requests.begin(start))
 
-    const forReading = new Map<string, Promise<TestActor>>()
-
-    /** Requests that change nothing share an actor. */
-    function actorFor({ method, path, again, inPages }: Case, size: 'little' | 'much'): Promise<TestActor> {
-      if (method !== 'GET' || path.includes('/actions/') || again !== undefined)
-        return actorOf(service, size, inPages === undefined ? undefined : 300)
-      return readingActor(size)
-    }
-
-    function readingActor(size: 'little' | 'much'): Promise<TestActor> {
-      const known = forReading.get(size) ?? actorOf(service, size, 300)
-      forReading.set(size, known)
-      return known
-    }
-
-    function tokenOfNamed({ id }: TestActor): string {
-      return callers.as(id, (via) => ({
-        kind: 'peer',
-        peerId: samplePeer,
-        relationship: 'friend',
-        approved: true,
-        via,
-      }))
-    }
-
-    async function assertCosts(request: Case): Promise<void> {
-      const { status, rules } = request
-      const statements = statementsOf(request)
-      for (const size of ['little', 'much'] as const) {
-        const owned = await actorFor(request, size)
-        const named = request.byNamedPeer === true ? `Bearer ${tokenOfNamed(owned)}` : null
-        const session = request.bySession === true ? `Bearer ${callers.session(owned.id)}` : null
-        service.reset()
-        const answer = await send(service, request, owned, named ?? session ?? owned.authorization)
-        await answer.text()
-        const expectedOfOwner = size === 'much' ? (request.inPages ?? statements) : statements
-        assert.deepEqual(
-          [answer.status, countOf(service.statements)],
-          [status, expectedOfOwner],
-          `the owner of ${size}`,
-        )
-        if (named !== null) continue
-
-        // A refused request changes nothing.
-        const shared = rules === null ? await readingActor(size) : await actorFor(request, size)
-        const peer = callers.peer(shared.id, { grants: everything })
-        service.reset()
-        callers.rulesRead = 0
-        const shown = await send(service, request, shared, `Bearer ${peer}`)
-        await shown.text()
-        const { withToken = { status, statements } } = request
-        const expected =
-          rules === null ? [403, request.refusal ?? 1, 0] : [withToken.status, withToken.statements, rules]
-        assert.deepEqual(
-          [shown.status, countOf(service.statements), callers.rulesRead],
-          expected,
-          `a peer of the owner of ${size}`,
-        )
-        if (request.again === undefined) continue
-        service.reset()
-        await (await send(service, request, shared, `Bearer ${peer}`)).text()
-        assert.equal(countOf(service.statements), request.again, `a peer of the owner of ${size}, again`)
-      }
-    }
-
-    for (const route of routes) {
+    for (const route of routes.filter(({ access }) => access !== 'www')) {
       const cost = costs[route.id]
       it(`is ${cost && statementsOf(cost)} for ${route.id}, however much data the actor has`, async () => {
         assert.ok(cost !== undefined, `Route ${route.id} has no entry in costs`)
-        await assertCosts({ method: route.method, ...sampleOf(route), ...cost })
+        await requests.assertCosts({ method: route.method, ...sampleOf(route), ...cost })
       })
     }
 
     for (const [what, request] of Object.entries(cases)) {
-      it(`is ${statementsOf(request)} for ${what}, however much data the actor has`, () => assertCosts(request))
+      it(`is ${statementsOf(request)} for ${what}, however much data the actor has`, () =>
+        requests.assertCosts(request))
     }
 
     it('grows in a bulk write by a fixed number for each list, and not with the amount of data', async () => {
+      const { service } = requests
       const actor = await actorOf(service, 'much', 300)
       const cost = async (body: unknown): Promise<number> => {
         service.reset()
