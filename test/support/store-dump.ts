@@ -1,5 +1,6 @@
 /** Reads all data of a store, so that a test can check that a request changed nothing. */
 import type { Store } from '../../src/store/store.ts'
+import { bound } from './stores.ts'
 
 /** The rows of each table as JSON strings, sorted. */
 export type Dump = Readonly<Record<string, readonly string[]>>
@@ -35,6 +36,40 @@ export async function dumpStore(store: Store): Promise<Dump> {
       ]),
     )
   })
+}
+
+/** Dumps a store, and reads it again only when a write has begun or ended since the last dump. */
+export class StoreDumps {
+  #store: Store | undefined
+  #last: { readonly dump: Promise<Dump>; readonly writes: number } | undefined
+  /** The number of writes that began, and of those that ended. */
+  writes = 0
+
+  /** `wrapStore` of the service. */
+  readonly wrap = (store: Store): Store => {
+    this.#store = store
+    return {
+      ...bound(store),
+      write: (work, how) => this.#count(store.write(work, how)),
+      writeActor: (actorId, work, origin) => this.#count(store.writeActor(actorId, work, origin)),
+    }
+  }
+
+  dump(): Promise<Dump> {
+    const store = this.#store
+    if (store === undefined) throw new Error('The service has not started yet')
+    if (this.#last?.writes !== this.writes) this.#last = { dump: dumpStore(store), writes: this.writes }
+    return this.#last.dump
+  }
+
+  async #count<T>(work: Promise<T>): Promise<T> {
+    this.writes += 1
+    try {
+      return await work
+    } finally {
+      this.writes += 1
+    }
+  }
 }
 
 /** Returns the rows of one actor. */
