@@ -3,7 +3,7 @@ import { after, before } from 'node:test'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Reply, Send } from './history.ts'
 import { type ServiceProcess, startServiceProcess } from './service-process.ts'
-import { forEachStore } from './stores.ts'
+import { createTestDatabase, forEachStore } from './stores.ts'
 
 export interface ServicePair {
   readonly database: string
@@ -20,31 +20,54 @@ export interface PairActor {
   request(send: Send, method: string, path: string, body?: unknown): Promise<Reply>
 }
 
-/** Declares the same tests for a pair on SQLite and on PostgreSQL. A long store timeout prevents failures on a slow machine. */
+interface RunningPair {
+  readonly pair: ServicePair
+  end(): Promise<void>
+}
+
+/** The pairs of this file, by their store and settings. */
+const running = new Map<string, Promise<RunningPair>>()
+after(async () => {
+  for (const started of running.values()) await (await started).end()
+})
+
+/**
+ * Declares the same tests for a pair on SQLite and on PostgreSQL. All groups of a file with the same settings share a pair.
+ * A long store timeout prevents failures on a slow machine.
+ */
 export function forEachPair(
   declare: (pair: () => ServicePair, dialect: Dialect) => void,
   env: Readonly<Record<string, string>> = {},
 ): void {
-  forEachStore((dialect, _open, database) => {
-    let services: ServiceProcess[] = []
+  forEachStore((dialect) => {
     let pair: ServicePair | undefined
     before(async () => {
-      const { url } = await database()
-      services = await Promise.all(
-        [1, 2].map(() => startServiceProcess({ database: url, env: { TROUPE_STORE_TIMEOUT_SECONDS: '60', ...env } })),
-      )
-      const [first, second] = services
-      if (first === undefined || second === undefined) throw new Error('The services did not start')
-      pair = pairOf(url, first.send, second.send)
-    })
-    after(async () => {
-      await Promise.all(services.map((service) => service.kill()))
+      const key = JSON.stringify([dialect, env])
+      const started = running.get(key) ?? startPair(dialect, env)
+      running.set(key, started)
+      pair = (await started).pair
     })
     declare(() => {
       if (pair === undefined) throw new Error('The services have not started yet')
       return pair
     }, dialect)
   })
+}
+
+async function startPair(dialect: Dialect, env: Readonly<Record<string, string>>): Promise<RunningPair> {
+  const { url, remove } = await createTestDatabase(dialect)
+  const [first, second] = await Promise.all([startOne(url, env), startOne(url, env)])
+  return {
+    pair: pairOf(url, first.send, second.send),
+    end: async () => {
+      await Promise.all([first.kill(), second.kill()])
+      await remove()
+    },
+  }
+}
+
+function startOne(url: string, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  return startServiceProcess({ database: url, env: { TROUPE_STORE_TIMEOUT_SECONDS: '60', ...env } })
 }
 
 function pairOf(database: string, first: Send, second: Send): ServicePair {
