@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import type { Timers } from '../../src/timers.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import { EventRecorder } from '../support/event-recorder.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { StoreActivity } from '../support/store-activity.ts'
 import { until } from '../support/until.ts'
 
 /** Outcome of a call, chosen by the caller’s service and the request line. Undefined means that the call succeeds. */
@@ -68,16 +69,6 @@ class Network {
   }
 }
 
-/** Runs timers soon, whatever their delay. Only the clock of the test decides what is due. */
-const hurried: Timers = {
-  setTimer(ms, then) {
-    // Real time: the delay lets requests run in between. Without one, the pollers of two services occupy the process.
-    const timer = setTimeout(then, Math.min(ms, 25))
-    timer.unref()
-    return () => clearTimeout(timer)
-  },
-}
-
 interface TrustView {
   readonly peerid: string
   readonly secret: string
@@ -89,7 +80,8 @@ interface TrustView {
 
 forEachService((start) => {
   let network: Network
-  let clock: number
+  let clock: ManualClock
+  let activity: StoreActivity
   let heard: Record<'here' | 'there', EventRecorder>
   let here: TestService
   let there: TestService
@@ -100,8 +92,9 @@ forEachService((start) => {
     const service = await start({
       baseUrl: origin,
       peerClient: network.clientOf(origin.slice('http://'.length, -'.test'.length)),
-      now: () => clock,
-      timers: hurried,
+      now: clock.now,
+      timers: clock.timers,
+      wrapStore: activity.wrap,
       random: () => 0.5,
       peerProfileAttributes: [],
       ...options,
@@ -112,7 +105,8 @@ forEachService((start) => {
 
   beforeEach(async () => {
     network = new Network()
-    clock = 1_900_000_000_000
+    clock = new ManualClock(1_900_000_000_000)
+    activity = new StoreActivity()
     heard = { here: new EventRecorder(), there: new EventRecorder() }
     here = await startAt('http://here.test', { declare: heard.here.declare })
     there = await startAt('http://there.test', { declare: heard.there.declare })
@@ -122,7 +116,7 @@ forEachService((start) => {
     assert.equal((await asked.request('PUT', `/trust/friend/${asker.id}`, { approved: true })).status, 204)
     await passUntil(() => heard.here.names(asker.id).includes('trust_fully_approved_remote'))
     // Trust requests soon after a response count as crossing it, so the clock moves a minute.
-    clock += 60_000
+    clock.pass(60_000)
     heard.here.all.length = 0
     heard.there.all.length = 0
     network.calls.length = 0
@@ -130,16 +124,15 @@ forEachService((start) => {
 
   /** Lets time pass until the condition holds, but not while a service is answering a call. */
   function passUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
-    return until(async () => {
-      if (await holds()) return true
-      if (network.running === 0) clock += 1000
-      return false
+    return until(holds, async () => {
+      if (network.running === 0) clock.pass(1000)
+      await activity.idle()
     })
   }
 
   async function pass(seconds: number): Promise<void> {
-    const end = clock + seconds * 1000
-    await passUntil(() => clock >= end)
+    const end = clock.now() + seconds * 1000
+    await passUntil(() => clock.now() >= end)
   }
 
   const renew = (): Promise<Response> =>
@@ -305,7 +298,7 @@ forEachService((start) => {
       }
       void asked.request('POST', '/trust', { url: `http://here.test/${asker.id}`, relationship: 'friend' })
       await passUntil(async () => (await secretOf(asker)) === offered.secret)
-      clock += 20_000
+      clock.pass(20_000)
       assert.equal((await renew()).status, 201)
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered.secret, offered.secret])
       assert.deepEqual(
@@ -613,7 +606,7 @@ forEachService((start) => {
           const secret = await secretOf(asker)
           assert.equal(await secretOf(asked), secret, `${lost} ${fate}`)
           assert.deepEqual([await knock(here, asker, secret), await knock(there, asked, secret)], [200, 200])
-          clock += 60_000
+          clock.pass(60_000)
         }
       }
     })
@@ -672,7 +665,7 @@ forEachService((start) => {
         for (const { relationship, approved, peer_approved: peerApproved } of [ours, theirs]) {
           assert.deepEqual([relationship, approved, peerApproved], ['partner', true, true])
         }
-        clock += 60_000
+        clock.pass(60_000)
       }
     })
   })
