@@ -1,4 +1,4 @@
-/** Moves whose new service is killed. */
+/** Moves whose new service is killed before a commit. */
 import { describe, it } from 'node:test'
 import { killAtEachWrite } from '../support/interrupted-moves.ts'
 import { forEachService } from '../support/service.ts'
@@ -7,8 +7,5 @@ forEachService((start) => {
   describe('a move whose service is killed', () => {
     it('at each write of the home service, before its commit, leaves the actor at one service (R-MOVE-06)', () =>
       killAtEachWrite(start, 'home', true))
-
-    it('at each write of the home service, after its commit, leaves the actor at one service (R-MOVE-06)', () =>
-      killAtEachWrite(start, 'home', false))
   })
 })
