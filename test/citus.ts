@@ -70,6 +70,7 @@ const files = (await Array.fromAsync(glob('**/*.test.ts', { cwd: folder })))
   .filter((file) => /forEachStore|forEachService|createCluster|'postgres'/.test(readFileSync(file, 'utf8')))
   .sort()
 const { failed } = await runTestFiles(files, {
+  processorLimit: Infinity,
   concurrency: 2,
   limitSeconds: values.limit,
   print: (line) => console.log(line),

@@ -123,7 +123,8 @@ const run = (): Promise<RunTotals> =>
     limitSeconds: values.limit,
     print: (line) => console.log(line),
     everyArea: isWhole,
-    processorLimit: 80,
+    // Named files also run the stories outside the covering set on PostgreSQL.
+    ...(values.full || values.cover || values.load || isNamed ? { processorLimit: 80 } : {}),
     nameOf,
     skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
     finish: async () => {

@@ -12,7 +12,7 @@ import { readExecutions, readRecorded } from '../support/recorded.ts'
 import type { StatementRecord } from '../support/statement-records.ts'
 import { shapeOf } from '../support/statement-shape.ts'
 import type { FileResult } from '../support/test-file.ts'
-import { runTestFiles } from '../support/test-run.ts'
+import { overLimit, runTestFiles } from '../support/test-run.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 const story = 'test/stories/lists-http.test.ts'
@@ -197,6 +197,18 @@ describe('the limit of processor time', () => {
     })
     rmSync(folder, { recursive: true })
     assert.equal(failed, 1)
-    assert.ok(lines.some((line) => /^✖ busy took \d+\.\d s of processor time: split the file/.test(line)))
+    assert.ok(lines.some((line) => /^✖ busy took \d+\.\d s of processor time, more than 0 s: /.test(line)))
+  })
+
+  it('is 30 s for a file, with the processes that it starts', () => {
+    const results = [
+      { file: 'short', processorSeconds: 0 },
+      { file: 'allowed', processorSeconds: 30 },
+      { file: 'long', processorSeconds: 30.1 },
+    ]
+    assert.deepEqual(
+      overLimit(results, (file) => `test/${file}`),
+      ['test/long took 30.1 s of processor time, more than 30 s: make it cheaper or split it (CONTRIBUTING.md)'],
+    )
   })
 })

@@ -3,7 +3,7 @@
  * executes to a file, once for each store, caller and test.
  */
 import { subscribe } from 'node:diagnostics_channel'
-import { appendFileSync } from 'node:fs'
+import { openSync, writeSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { ExecutedStatement } from '../../src/open-store.ts'
 import type { StatementRecord } from './statement-records.ts'
@@ -31,6 +31,7 @@ function record(labelNow: () => string): void {
   const [, file = ''] = process.argv
   const shapes = new Map<string, string>()
   const seen = new Set<string>()
+  let output: number | undefined
   subscribe('troupe:statement', (message) => {
     const { dialect, sql, caller } = message as ExecutedStatement
     const shape = shapes.get(sql) ?? shapeOf(sql)
@@ -40,6 +41,7 @@ function record(labelNow: () => string): void {
     if (seen.has(key)) return
     seen.add(key)
     // A killed process writes nothing at its end.
-    appendFileSync(path, `${JSON.stringify({ file, test, dialect, caller, shape } satisfies StatementRecord)}\n`)
+    output ??= openSync(path, 'a')
+    writeSync(output, `${JSON.stringify({ file, test, dialect, caller, shape } satisfies StatementRecord)}\n`)
   })
 }

@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly isAlone?: (file: string) => boolean
   /** The tests of a file whose full name matches do not run. */
   readonly skipOf?: (file: string) => RegExp | undefined
-  /** The processor seconds that a file may take, with the processes that it starts. Default: no limit. */
+  /** The processor seconds that a file may take, with the processes that it starts. Default: 30. */
   readonly processorLimit?: number
   /** Runs when all files have run, before the results are printed. Each returned sentence is a failure. */
   readonly finish?: () => Promise<readonly string[]>
@@ -57,7 +57,7 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
   const remarks = [
     ...unknownRows(outcomes).map((row) => `${row} is in a title, and the catalogue has no such row`),
     ...(outcomes.length === 0 ? ['No test ran.'] : []),
-    ...overLimit(results, options),
+    ...overLimit(results, options.nameOf, options.processorLimit),
     ...((await options.finish?.()) ?? []),
   ]
   for (const remark of remarks) print(`✖ ${remark}`)
@@ -75,12 +75,17 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
   return { passed, failed, results }
 }
 
-function overLimit(results: readonly FileResult[], { processorLimit = Infinity, nameOf }: RunOptions): string[] {
+/** Returns a sentence for each file that took more processor time than `limit`, in seconds. */
+export function overLimit(
+  results: readonly Pick<FileResult, 'file' | 'processorSeconds'>[],
+  nameOf: (file: string) => string,
+  limit = 30,
+): string[] {
   return results
-    .filter(({ processorSeconds }) => processorSeconds > processorLimit)
+    .filter(({ processorSeconds }) => processorSeconds > limit)
     .map(({ file, processorSeconds }) => {
       const taken = processorSeconds.toFixed(1)
-      return `${nameOf(file)} took ${taken} s of processor time: split the file, because more than ${processorLimit} s delay a run`
+      return `${nameOf(file)} took ${taken} s of processor time, more than ${limit} s: make it cheaper or split it (CONTRIBUTING.md)`
     })
 }
 
