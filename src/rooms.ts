@@ -33,6 +33,7 @@ import { localPages } from './pages/sign-in/local-sign-in.ts'
 import { createProperties } from './property/create.ts'
 import { createPublications, createPublisher } from './publication/create.ts'
 import { DeliveryPort } from './publication/delivery-port.ts'
+import { keepAllMissedDiffs } from './publication/missed-store.ts'
 import { allQuotas } from './quotas.ts'
 import { createRateLimits } from './rate-limit/create.ts'
 import { withCallerNames } from './replica/caller-names.ts'
@@ -257,6 +258,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
   const moving = createMoving(runtime, {
     ...ground,
     deleteWebhook,
+    keepMissed: keepAllMissedDiffs,
     trust,
     replica,
     archive: ground.wholeActor,

@@ -13,14 +13,14 @@ import type { ReaderEnds } from './arrived-readers.ts'
 import { Arrivals } from './arrivals.ts'
 import { ArrivalClaims } from './claims.ts'
 import { deleteOldMoves } from './departure-store.ts'
-import { Departures } from './departures.ts'
+import { Departures, type DeparturesDeps } from './departures.ts'
 import { Landings } from './landings.ts'
 import { MovedPeers } from './moved-peers.ts'
 import { endPauses } from './peer-work.ts'
 import { MovedRelationships } from './moved-relationships.ts'
 import { Spool } from './spool.ts'
 
-interface MovingNeeds extends Pick<ReaderEnds, 'deleteWebhook'> {
+interface MovingNeeds extends Pick<ReaderEnds, 'deleteWebhook'>, Pick<DeparturesDeps, 'keepMissed'> {
   readonly outbox: Outbox
   readonly job: Pick<JobRoom, 'jobs'>
   readonly trust: TrustRoom
@@ -33,9 +33,8 @@ interface MovingNeeds extends Pick<ReaderEnds, 'deleteWebhook'> {
 }
 
 export function createMoving(runtime: Runtime, needs: MovingNeeds) {
-  const { config } = runtime
+  const { config, store, now } = runtime
   const { outbox, trust, replica, archive, removedLists, wakeUnused, wakeDeliveries, deleteWebhook } = needs
-  const { store, now } = runtime
   const onReached = async (tx: Transaction, actorId: string, peerId: string): Promise<void> => {
     await endPauses(tx, actorId, peerId, now())
     store.afterCommit(tx, () => {
@@ -60,6 +59,7 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
     wake: (actorId) => departing.wake(actorId),
     wakeAll,
     deleteLeftovers,
+    keepMissed: needs.keepMissed,
   })
   const spool = new Spool({ ...shared, wakeUnused })
   const landings: Landings = new Landings({

@@ -68,6 +68,8 @@ export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | '
   readonly wakeAll: (actorId: string) => void
   /** Deletes the list rows and files that the deletion of the actor leaves behind. */
   readonly deleteLeftovers: (actorId: string) => void
+  /** Stores which deletions the copies of peers may lack. */
+  readonly keepMissed: (tx: Transaction, actorId: string) => Promise<void>
 }
 
 interface DepartureSecrets {
@@ -269,7 +271,7 @@ export class Departures {
     const [actor, departure] = await store.read((q) => both(q, actorId))
     if (actor === null || departure === null) return
     if (departure.state === 'moving') {
-      if (!(await store.write((tx) => pauseWork(tx, actorId, this.#deps.now())))) throw new NotNow()
+      if (!(await store.write((tx) => this.#pause(tx, actorId)))) throw new NotNow()
       await this.#send(actor, departure, signal)
       if (!(await this.#handOver(departure, job))) return
     }
@@ -283,6 +285,13 @@ export class Departures {
     // The new service promises by this code that the actor is not there and never comes by this notice.
     if (code === 'arrival_refused') return this.#takeBack(actorId, reasonIn(outcome))
     throw new Error(`The new service has not confirmed the move: ${reasonIn(outcome)}`)
+  }
+
+  /** The archive has no outcomes of callbacks, so it takes along what the copies of peers miss. False: callbacks are on their way. */
+  async #pause(tx: Transaction, actorId: string): Promise<boolean> {
+    const isPaused = await pauseWork(tx, actorId, this.#deps.now())
+    if (isPaused) await this.#deps.keepMissed(tx, actorId)
+    return isPaused
   }
 
   async #send(actor: StoredActor, departure: Departure, signal: AbortSignal): Promise<void> {

@@ -395,6 +395,59 @@ forEachService((start) => {
   })
 
   describe('an actor that moves while the copy of a peer is in doubt', () => {
+    it('deletes at its new service what the copy of a Python peer missed (MOV-23)', async () => {
+      const clock = new ManualClock()
+      const world = await movingWorld(start, { all: { now: clock.now, timers: clock.timers, random: () => 1 } })
+      const { old, home, peers, network } = world
+      const services = [old, home, peers]
+      const alice = await old.createActor('alice@example.com')
+      const python = PythonPeer.within(
+        {
+          origin: 'https://py.example.com',
+          id: 'f'.repeat(32),
+          send: async ({ url, ...call }) => {
+            const service = services.find((one) => url.startsWith(one.url)) ?? old
+            const answer = await service.app.fetch(new Request(url, call))
+            return { status: answer.status, location: answer.headers.get('location'), body: await answer.text() }
+          },
+        },
+        { autoAccept: 'friend' },
+      )
+      let isDeploying = false
+      network.serve('https://py.example.com', async (request) => {
+        const { pathname, search } = new URL(request.url)
+        if (isDeploying && pathname.includes('/callbacks/subscriptions/')) return new Response(null, { status: 404 })
+        const { status, body } = await python.answer({
+          method: request.method,
+          path: pathname.slice(python.id.length + 1) + search,
+          headers: Object.fromEntries(request.headers),
+          body: await request.text(),
+        })
+        return new Response(status === 204 ? null : JSON.stringify(body), { status })
+      })
+      const subscriber = new PythonSubscriber(python)
+      for (const [name, value] of Object.entries({ mood: 'sunny', trip: { to: 'Oslo' }, kept: 1 }))
+        assert.ok((await alice.request('PUT', `/properties/${name}`, value)).ok)
+      await alice.request('POST', '/properties', { log: { _type: 'list' } })
+      await alice.request('POST', '/properties/log', '1')
+      assert.equal((await alice.request('POST', '/trust', { url: python.url, relationship: 'friend' })).status, 201)
+      assert.ok(await subscriber.subscribe(alice.id))
+      const names = (): string[] => [...subscriber.copy.keys()].toSorted()
+      assert.deepEqual(names(), ['kept', 'log', 'mood', 'trip'])
+      isDeploying = true
+      for (const name of ['mood', 'trip', 'log']) await alice.request('DELETE', `/properties/${name}`)
+      const { store } = await old.app.running()
+      const failed = `SELECT sequence FROM delivery WHERE actor_id = $1 AND outcome = 'failed'`
+      await passUntil(clock, services, async () => (await store.read((q) => q.all(failed, alice.id))).length === 3)
+      isDeploying = false
+      await world.move(alice)
+      await passUntil(clock, services, async () => (await home.request(`/${alice.id}/meta/id`)).status === 200)
+      await takeAt(home, alice)
+      await passUntil(clock, services, () => python.trusts.get(alice.id)?.baseuri === `${home.url}/${alice.id}`, 10_000)
+      await passUntil(clock, services, () => names().length === 1, 10_000)
+      assert.deepEqual(names(), ['kept'])
+    })
+
     for (const end of ['at its new service', 'at its old one, when the owner stops the move'] as const)
       it(`sends the resync ${end} (MOV-13)`, async () => {
         const clock = new ManualClock()

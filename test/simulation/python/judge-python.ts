@@ -66,6 +66,8 @@ function compare(
     const [has, sees] = [copy.get(name), shown.get(name)]
     // It stores what was written below a property in place of the property, until the next write of the whole (WIRE-SUB-14).
     if (mayBeBehind && partlyWritten.includes(name)) continue
+    // The creation of an empty list is a change of its metadata, which it ignores (WIRE-LIST-02).
+    if (has === undefined && sees !== undefined && canonical(sees) === '{"list":[]}') continue
     if (sees === undefined && world.watch.isLate(actor.id, python.id, name)) continue
     // The restored copy has a name that was withdrawn meanwhile, and no resync deletes it (WIRE-RESTORE-09).
     if (sees === undefined && python.wasRestored) continue
