@@ -128,7 +128,13 @@ export async function isCreatorFree(tx: Transaction, creator: string, actorId: s
   return holder === null || holder === actorId
 }
 
-export async function setCreator(tx: Transaction, actorId: string, creator: string): Promise<void> {
+/** @param since Its place among the actors of this creator, of which the first one is found. Default: its time of creation. */
+export async function setCreator(
+  tx: Transaction,
+  actorId: string,
+  creator: string,
+  since: number | null = null,
+): Promise<void> {
   const row = await tx.get<{ creator: string; createdAt: number }>(
     'SELECT creator, created_at AS "createdAt" FROM actor WHERE id = $1',
     actorId,
@@ -136,7 +142,7 @@ export async function setCreator(tx: Transaction, actorId: string, creator: stri
   if (row === undefined || row.creator === creator) return
   await tx.run('UPDATE actor SET creator = $2 WHERE id = $1', actorId, creator)
   await deleteCreator(tx, { creator: row.creator, actorId })
-  await insertCreator(tx, { creator, actorId, createdAt: row.createdAt })
+  await insertCreator(tx, { creator, actorId, createdAt: since ?? row.createdAt })
 }
 
 /** Where the actor lives. The transaction must have locked it. */

@@ -3,6 +3,7 @@
  * account, so no one can sign in to it. An import that breaks off leaves an unfinished actor; the next attempt deletes it.
  */
 import { createHash } from 'node:crypto'
+import { normalizeCreator } from '../actor/actor.ts'
 import {
   clearDeletionMarker,
   deleteActor,
@@ -436,9 +437,13 @@ class Restore {
           `Cannot import the archive: another actor has the creator ${quoted(creator)}`,
         )
       await forgetBounds(tx, id)
-      await setCreator(tx, id, creator)
+      // The old service proves nothing about a person, so actors of this name that are here are found before the arriving one.
+      if (this.#deps.arriving !== undefined) await setCreator(tx, id, normalizeCreator(creator), store.now())
       // The owner of an arriving actor keeps its trustee by choice.
-      if (this.#deps.arriving === undefined) await setTrusteeRoot(tx, id, trusteeRoot)
+      else {
+        await setCreator(tx, id, creator)
+        await setTrusteeRoot(tx, id, trusteeRoot)
+      }
       await this.#countFiles(tx)
       if (this.#account !== null) await this.#restoreAccount(tx, this.#account)
       await this.#deps.completing?.(tx, this.#header)

@@ -2,6 +2,7 @@
  * The archives of actors that other services announce. They are files until the old address has published its notice, so an
  * announcement that leads nowhere costs the database nothing.
  */
+import { normalizeCreator } from '../actor/actor.ts'
 import { readRecords, RecordReader } from '../archive/archive-reader.ts'
 import { headerOf } from '../archive/archived-content.ts'
 import { checkArchive } from '../archive/check-archive.ts'
@@ -92,8 +93,9 @@ export class Spool {
     const records = new RecordReader(readRecords(content))
     try {
       const first = await records.peek()
-      if (headerOf(first).id !== actorId)
-        throw new ServiceError('invalid_value', `${cannotTake} this is the archive of another actor`)
+      const { id, creator } = headerOf(first)
+      if (id !== actorId) throw new ServiceError('invalid_value', `${cannotTake} this is the archive of another actor`)
+      normalizeCreator(creator)
       const { files, fileBytes, largestFile, rows, bytes } = await checkArchive(records)
       const { maxFiles, maxActorFileBytes, maxFileBytes } = this.#deps.config
       const limits = [
