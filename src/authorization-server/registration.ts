@@ -147,6 +147,9 @@ function trustTypeIn(value: Json | undefined, offered: readonly string[]): strin
 
 function metadataIn(fields: { readonly [member: string]: Json | undefined }): ClientMetadata {
   const found: Record<string, string> = {}
+  const { jwks = null } = fields
+  if (typeof jwks !== 'object' || Array.isArray(jwks))
+    throw new OAuthError('invalid_client_metadata', 'jwks must be a set of public keys')
   for (const name of addresses) {
     const value = fields[name]
     if (value === undefined || value === null || value === '') continue
