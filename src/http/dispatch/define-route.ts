@@ -5,7 +5,7 @@ import { stringText } from '../../json/json.ts'
 import { Params } from '../edge/params.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { jsonOf, type RequestBody } from './request-body.ts'
-import type { Exchange, Route } from './route.ts'
+import type { Exchange, Method, Route } from './route.ts'
 
 type Access = Route['access']
 type RowOf<A extends Access, R = Route> = R extends { readonly access: infer X } ? (A extends X ? R : never) : never
@@ -52,7 +52,7 @@ export function defineRoute<
   const groups = Object.keys(row.queryGroups ?? {})
   const readQuery = queryReader(query ?? {})
   const typed = (exchange: Exchange<string, Params>): unknown => {
-    if (known !== null) refuseUnknown(known, groups, exchange.query)
+    if (known !== null) judgeUnknown(row.method, { known, groups }, exchange)
     return {
       ...exchange,
       params: params === undefined ? exchange.params : { ...exchange.params, ...readSegments(params, exchange.params) },
@@ -78,16 +78,31 @@ function namesOf(...fields: readonly (RequestFields | undefined)[]): string[] {
   return fields.flatMap((each) => Object.keys(each ?? {}))
 }
 
-/** Refuses unknown query parameters. Names ignore case. `_method` overrides the method at every URL. */
-function refuseUnknown(known: ReadonlySet<string>, groups: readonly string[], query: Params): void {
-  for (const name of query.entries.keys()) {
-    const lower = name.toLowerCase()
-    if (known.has(lower) || lower === '_method') continue
-    if (groups.some((group) => name.startsWith(`${group}[`) && name.endsWith(']'))) continue
-    const names =
-      known.size === 0 ? 'no query parameters' : [...known, ...groups.map((group) => `${group}[…]`)].join(', ')
-    throw new ServiceError('bad_request', `Unknown query parameter ${quoted(name)}: expected ${names}.`)
-  }
+interface KnownQuery {
+  readonly known: ReadonlySet<string>
+  readonly groups: readonly string[]
+}
+
+/**
+ * Refuses unknown query parameters of a change. A read ignores them, because caches, trackers and later versions of peers add
+ * parameters, and a response in development names them.
+ */
+function judgeUnknown(method: Method, given: KnownQuery, { query, noteIgnored }: Exchange<string, Params>): void {
+  const unknown = [...query.entries.keys()].filter((name) => !isKnown(name, given))
+  const [first] = unknown
+  if (first === undefined) return
+  if (method === 'GET') return noteIgnored(unknown)
+  const { known, groups } = given
+  const names =
+    known.size === 0 ? 'no query parameters' : [...known, ...groups.map((group) => `${group}[…]`)].join(', ')
+  throw new ServiceError('bad_request', `Unknown query parameter ${quoted(first)}: expected ${names}.`)
+}
+
+/** Names ignore case. `_method` overrides the method at every URL. */
+function isKnown(name: string, { known, groups }: KnownQuery): boolean {
+  const lower = name.toLowerCase()
+  if (known.has(lower) || lower === '_method') return true
+  return groups.some((group) => name.startsWith(`${group}[`) && name.endsWith(']'))
 }
 
 function refusedParameter(name: string, _why: string, { expected }: RequestField<unknown>): ServiceError {

@@ -209,6 +209,9 @@ export class Dispatcher {
       source: state.source,
       charge: (name, target, browser) =>
         this.#admission.charge(limitersOf(name), state, target ?? null, browser ?? null),
+      noteIgnored: (names) => {
+        if (this.#deps.config.mode === 'development') state.ignoredQuery = names
+      },
       chargeClient: (limit, client, count) => {
         state.limitHeaders = this.#deps.localLimiter.charge(limit, client, count)
       },

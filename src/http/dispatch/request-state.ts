@@ -12,6 +12,8 @@ export interface RequestState extends RequestContext {
   readonly source: () => string | null
   /** The rate-limit headers of the response. */
   limitHeaders: Readonly<Record<string, string>> | null
+  /** Query parameters that a read ignored, in development. */
+  ignoredQuery: readonly string[]
   route: Route | null
   /** One of the route table's methods: a method that a client invents never becomes a label. */
   method: Method | 'other'
@@ -42,6 +44,7 @@ export function newRequestState(
     peerId: null,
     source: lazily(source),
     limitHeaders: null,
+    ignoredQuery: [],
     route: null,
     method: 'other',
     cors: undefined,

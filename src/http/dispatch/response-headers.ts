@@ -18,12 +18,14 @@ export class ResponseHeaders {
     this.#log = log
   }
 
-  complete(request: HttpRequest, answer: HttpResponse, { requestId, limitHeaders, route }: RequestState): HttpResponse {
+  complete(request: HttpRequest, answer: HttpResponse, state: RequestState): HttpResponse {
+    const { requestId, limitHeaders, route, ignoredQuery } = state
     const headers: Record<string, string> = {
       ...(isPage(answer) ? this.#security.forPages : this.#security.forData),
       ...limitHeaders,
       ...answer.headers,
       'X-Request-ID': requestId,
+      ...(ignoredQuery.length === 0 ? {} : { 'Troupe-Ignored-Query': namesIn(ignoredQuery) }),
     }
     const isHead = request.method === 'HEAD'
     if (answer.stream !== undefined && !isHead) {
@@ -52,4 +54,14 @@ export class ResponseHeaders {
       this.#metrics.streamsOpen(route, -1)
     }
   }
+}
+
+const mostIgnored = 10
+
+/** The names as they stand in a URL, because a header has only visible characters. */
+function namesIn(ignored: readonly string[]): string {
+  return ignored
+    .slice(0, mostIgnored)
+    .map((name) => encodeURIComponent(name.toWellFormed().slice(0, 50).toWellFormed()))
+    .join(', ')
 }

@@ -42,6 +42,8 @@ export interface Exchange<P extends string = string, Q = unknown> {
    * @throws ServiceError `too_many_requests`
    */
   readonly charge: (name: LimitName, target?: string, browser?: string | null) => Promise<void>
+  /** Notes the query parameters that a read ignored. */
+  readonly noteIgnored: (names: readonly string[]) => void
   /**
    * Counts against the limit of this client in this process, without a query.
    *
@@ -80,8 +82,8 @@ interface RouteBase extends Documentation {
   /** Query parameters with a name in brackets, such as `where[due]`, with their descriptions. */
   readonly queryGroups?: Readonly<Record<string, string>>
   /**
-   * Ignores undeclared query parameters. Without this field they are 400, except on pages, whose links may carry parameters
-   * of other sites.
+   * Ignores undeclared query parameters of changes. Without this field they are 400, except on pages, whose links may carry
+   * parameters of other sites. Reads ignore them anyway.
    */
   readonly unknownQuery?: 'ignored'
   /** Users open the URL in a browser, so errors are HTML pages. */
