@@ -16,7 +16,10 @@ export interface AccessCredentials {
 }
 
 export interface RequestOptions {
-  /** Sent as JSON. */
+  /**
+   * Bytes, forms and streams are sent as they are, and so is a string with a content type that is not JSON. Anything else is
+   * sent as JSON. A stream is sent once: it cannot be repeated after the session was renewed.
+   */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
@@ -38,18 +41,17 @@ export function connect(url: string, send: typeof fetch, credentials: AccessCred
     path: string,
     { body, headers = {}, signal }: RequestOptions,
   ): Promise<Response> => {
+    const given = new Headers({ accept: 'application/json', ...headers })
+    if (accessToken !== null) given.set('authorization', `Bearer ${accessToken}`)
+    const sent = body === undefined ? {} : sentBody(body, given)
     try {
       return await send(`${url}/${actorId}${path}`, {
         method,
-        headers: {
-          accept: 'application/json',
-          ...headers,
-          ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
+        // Not all replacements of `fetch` take an instance of `Headers`.
+        headers: Object.fromEntries(given),
         // A cookie next to the token could belong to another person.
         credentials: accessToken === null ? 'include' : 'omit',
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...sent,
         ...(signal === undefined ? {} : { signal }),
       })
     } catch (error) {
@@ -61,7 +63,7 @@ export function connect(url: string, send: typeof fetch, credentials: AccessCred
       const first = await credentials.tokens()
       let response = await attempt(first, method, path, options)
       if (response.status === 401) {
-        const renewed = await credentials.renew(first)
+        const renewed = options.body instanceof ReadableStream ? null : await credentials.renew(first)
         if (renewed === null) throw await failureOf(response)
         response = await attempt(renewed, method, path, options)
       }
@@ -69,6 +71,29 @@ export function connect(url: string, send: typeof fetch, credentials: AccessCred
       return response
     },
   }
+}
+
+/** The body of a request. Adds its content type to the headers, unless they have one or `fetch` adds it. */
+function sentBody(body: unknown, headers: Headers): Pick<RequestInit, 'body'> & { readonly duplex?: 'half' } {
+  const type = headers.get('content-type')
+  if (body instanceof ReadableStream) return { body, duplex: 'half' }
+  if (isBytes(body) || (typeof body === 'string' && type !== null && !/\bjson\b/i.test(type))) return { body }
+  if (type === null) headers.set('content-type', 'application/json')
+  return { body: JSON.stringify(body) }
+}
+
+function isBytes(body: unknown): body is NonNullable<RequestInit['body']> {
+  const kinds = [Blob, ArrayBuffer, FormData, URLSearchParams]
+  return ArrayBuffer.isView(body) || kinds.some((kind) => body instanceof kind)
+}
+
+/**
+ * The version in a response. Proxies that compress mark it as weak (nginx) or add a suffix (Apache: `-gzip`), but the versions of
+ * the service are strong. Null: none.
+ */
+export function versionOf({ headers }: Response): string | null {
+  const tag = headers.get('etag')
+  return tag === null ? null : tag.replace(/^W\//, '').replace(/-(?:gzip|br|zstd|deflate)"$/, '"')
 }
 
 /** Returns the path with each segment encoded. A string is a path itself: `settings/theme`. */

@@ -437,6 +437,72 @@ describe('the client of an actor', () => {
       assert.equal((await failure(client.history.undo(which))).status, status)
   })
 
+  it('sends bytes, forms and streams as they are, with the content type that the caller gives', async () => {
+    const sent: [type: string | null, body: string][] = []
+    const client = createClient<Application>({
+      url: 'http://troupe.test',
+      credential: { actorId: 'a'.repeat(32), token: 'aw_token' },
+      fetch: async (input, init) => {
+        const request = new Request(input, init)
+        sent.push([request.headers.get('content-type'), await request.text()])
+        return new Response(null, { status: 204 })
+      },
+    })
+    const bytes = new TextEncoder().encode('bytes')
+    for (const [body, headers] of [
+      [new Blob(['blob'], { type: 'image/png' }), {}],
+      [new Blob(['blob'], { type: 'image/png' }), { 'Content-Type': 'image/webp' }],
+      [bytes, { 'content-type': 'image/png' }],
+      [bytes.buffer, {}],
+      [new DataView(bytes.buffer, 1, 3), {}],
+      [new Blob(['stream']).stream(), { 'content-type': 'text/plain' }],
+      [new URLSearchParams({ a: '1' }), {}],
+      ['text', { 'content-type': 'text/plain' }],
+      ['text', {}],
+      ['text', { 'content-type': 'application/merge-patch+json' }],
+      [{ a: 1 }, {}],
+      [null, {}],
+    ] as const)
+      await client.request('PUT', '/files/x', { body, headers })
+    assert.deepEqual(sent, [
+      ['image/png', 'blob'],
+      ['image/webp', 'blob'],
+      ['image/png', 'bytes'],
+      [null, 'bytes'],
+      [null, 'yte'],
+      ['text/plain', 'stream'],
+      ['application/x-www-form-urlencoded;charset=UTF-8', 'a=1'],
+      ['text/plain', 'text'],
+      ['application/json', '"text"'],
+      ['application/merge-patch+json', '"text"'],
+      ['application/json', '{"a":1}'],
+      ['application/json', 'null'],
+    ])
+  })
+
+  // nginx marks the versions of what it compresses as weak, and Apache adds a suffix.
+  for (const change of [(tag: string) => `W/${tag}`, (tag: string) => tag.replace(/"$/, '-gzip"')]) {
+    it(`updates a value behind a proxy that turns "tag" into ${change('"tag"')}`, async () => {
+      const { service, stored } = await signed()
+      const send = sendTo(service)
+      const client = createClient<Application>({
+        url: service.url,
+        storage: { get: () => stored.token, set: (token) => void (stored.token = token) },
+        fetch: async (input, init) => {
+          const response = await send(input, init)
+          const tag = response.headers.get('etag')
+          if (tag !== null) response.headers.set('etag', change(tag))
+          return response
+        },
+      })
+      await client.restore()
+      const budget = client.property('budget')
+      await budget.set({ limit: 1, spent: 0 })
+      await budget.update((value) => ({ limit: (value?.limit ?? 0) + 1, spent: 0 }))
+      assert.deepEqual(await budget.get(), { limit: 2, spent: 0 })
+    })
+  }
+
   it('works for a program with a token', async () => {
     const { service, actor, stored } = await signed()
     const { client: person } = clientOf(service, stored)
