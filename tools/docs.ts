@@ -116,7 +116,7 @@ All endpoints of the service, from its route table. A running service publishes 
 - Paths are relative to the \`BASE_URL\` of the service. \`…\` means any number of further segments.
 - HEAD works wherever GET does. An unsupported method returns 405 with the complete \`Allow\`.
 - An error is \`{"error": "<code>", "message": "<what could not be done, with what>"}\` ([codes](errors.md)). Besides the statuses below, every endpoint may return 400 for a malformed request, and 414 or 431 for a URL or headers that are too long. When the service fails, it returns 500 or 503.
-- An unlisted query parameter returns 400, except on pages and on endpoints that ignore further parameters. Parameter names are case-insensitive.
+- An unlisted query parameter of a change returns 400, except on pages and on endpoints that ignore further parameters. Reads ignore it. Parameter names are case-insensitive.
 - "Entity tag" means that 200 has an \`ETag\`. A read with \`If-None-Match\` returns 304 when the client has this version. A change with \`If-Match\` or \`If-None-Match\` returns 412 when the stored version does not meet it.
 - "Who" lists the roles that may call the endpoint. Callers other than the creator also need a rule for the target.
 
