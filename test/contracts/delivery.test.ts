@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
-import type { Store } from '../../src/store/store.ts'
+import {
+  type BatchOutcome,
+  commitOutcomes,
+  hurryRepairs,
+  type QueueKey,
+  repairFirst,
+} from '../../src/publication/queue-store.ts'
+import type { Store, Transaction } from '../../src/store/store.ts'
 import { onShards } from '../support/citus.ts'
 import { explained, type Plan } from '../support/explained.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
@@ -84,6 +91,58 @@ forEachService((start, dialect) => {
       })
     }
   })
+  describe('a batch without an attempt', () => {
+    const [now, later] = [1_900_000_000_000, 1_900_000_500_000]
+
+    /** The times of the next look and of the repair, after something happened while the batch ran. */
+    async function endedWith(
+      next: BatchOutcome['next'],
+      meanwhile: (tx: Transaction, queue: QueueKey) => Promise<void>,
+    ): Promise<unknown> {
+      const service = await start({ peerClient: new GatedPeers(), timers: stoppedTimers, now: () => now })
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor, { baseuri: 'http://peer.test/them' })
+      const subscriptionId = await peer.subscribe({ granularity: 'high' })
+      const queue = { actorId: actor.id, peerId: peer.peerId, subscriptionId }
+      const { store } = await service.app.running()
+      const key = [queue.actorId, queue.peerId, queue.subscriptionId]
+      const ofQueue = 'WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3'
+      await store.write(async (tx) => {
+        await tx.run(
+          `UPDATE publisher_subscription SET repair_at = $4, leased_until = $5, due_at = $5 ${ofQueue}`,
+          ...key,
+          later,
+          now + 60_000,
+        )
+        await meanwhile(tx, queue)
+        const repair = { at: later, failures: 1 }
+        const before = { committed: 0, tries: 0, uncertain: 0, failingSince: now, state: 'live' } as const
+        const outcome = { queue, leasedUntil: now + 60_000, ...before, repair, repairWasAt: later, next }
+        await commitOutcomes(tx, [{ ...outcome, attempts: [], circuit: null }], now)
+      })
+      return store.read((q) =>
+        q.get(`SELECT due_at AS due, repair_at AS repair FROM publisher_subscription ${ofQueue}`, ...key),
+      )
+    }
+
+    const nothing = async (): Promise<void> => {}
+    const approval = (tx: Transaction, queue: QueueKey): Promise<void> => repairFirst(tx, queue, now)
+    const retry = (tx: Transaction, queue: QueueKey): Promise<void> => hurryRepairs(tx, queue, now)
+    for (const [what, meanwhile, ended] of [
+      ['an approval', approval, { due: 0, repair: 0 }],
+      ['a retry by the owner', retry, { due: now, repair: now }],
+    ] as const)
+      it(`keeps the repair that ${what} made due, whatever the batch found (SUB-23)`, async () => {
+        for (const next of ['idle', 'now', later] as const)
+          assert.deepEqual(await endedWith(next, meanwhile), ended, String(next))
+      })
+
+    it('leaves the repair at its time when nothing happened meanwhile (SUB-23)', async () => {
+      assert.deepEqual(await endedWith('idle', nothing), { due: null, repair: later })
+      assert.deepEqual(await endedWith('now', nothing), { due: later, repair: later })
+    })
+  })
+
   describe('a host with more peers than connections', () => {
     /** `pass` advances the clock only while the service is idle, because otherwise leases would expire on a slow machine. */
     async function gatedWorld() {
