@@ -431,16 +431,14 @@ class Restore {
       await lockActor(tx, id)
       await this.#requireOwn(tx)
       if (this.#deps.content !== undefined) return this.#completeContent(tx, this.#deps.content)
-      if (uniqueCreator && !(await isCreatorFree(tx, creator, id)))
-        throw new ServiceError(
-          'conflict',
-          `Cannot import the archive: another actor has the creator ${quoted(creator)}`,
-        )
       await forgetBounds(tx, id)
-      // The old service proves nothing about a person, so actors of this name that are here are found before the arriving one.
-      if (this.#deps.arriving !== undefined) await setCreator(tx, id, normalizeCreator(creator), store.now())
-      // The owner of an arriving actor keeps its trustee by choice.
+      if (this.#deps.arriving !== undefined) await this.#nameArriving(tx)
       else {
+        if (uniqueCreator && !(await isCreatorFree(tx, creator, id)))
+          throw new ServiceError(
+            'conflict',
+            `Cannot import the archive: another actor has the creator ${quoted(creator)}`,
+          )
         await setCreator(tx, id, creator)
         await setTrusteeRoot(tx, id, trusteeRoot)
       }
@@ -449,6 +447,18 @@ class Restore {
       await this.#deps.completing?.(tx, this.#header)
       await this.#unmark(tx)
     })
+  }
+
+  /**
+   * The old service proves nothing about a person, so actors of this name that are here are found before the arriving one. A name
+   * that only one actor may have stays with the other one, and no refusal tells a stranger about it. The owner of the arriving
+   * actor keeps its trustee by choice.
+   */
+  async #nameArriving(tx: Transaction): Promise<void> {
+    const { store, uniqueCreator } = this.#deps
+    const creator = normalizeCreator(this.#header.creator)
+    if (uniqueCreator && !(await isCreatorFree(tx, creator, this.#id))) return
+    await setCreator(tx, this.#id, creator, store.now())
   }
 
   async #completeContent(tx: Transaction, { complete }: ContentImport): Promise<void> {

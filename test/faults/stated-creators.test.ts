@@ -23,6 +23,28 @@ forEachService((start) => {
       }
     })
 
+    it('arrives as under any other name where creators are unique, and gets no name that is taken (MOV-24)', async () => {
+      const world = await movingWorld(start, { home: { uniqueCreator: true } })
+      const { actors } = world.home.app
+      const own = await world.home.createActor('ada@example.com')
+      const seen: (readonly [number, number])[] = []
+      for (const [n, creator] of ['ada@example.com', 'grace@example.com'].entries()) {
+        const id = `${n}`.repeat(32)
+        const evil = await EvilHome.start(world.network, id)
+        assert.equal(await evil.announce(world.home), 201)
+        const sent = await evil.send(world.home, [], { creator })
+        await evil.leave(world.home)
+        seen.push([sent, await evil.activate(world.home)])
+      }
+      assert.deepEqual(seen, [
+        [200, 200],
+        [200, 200],
+      ])
+      assert.equal((await actors.findByCreator('ada@example.com'))?.id, own.id)
+      assert.notEqual((await actors.get('0'.repeat(32)))?.creator, 'ada@example.com')
+      assert.equal((await actors.findByCreator('grace@example.com'))?.id, '1'.repeat(32))
+    })
+
     it('is refused with a name that no actor here can have (MOV-24)', async () => {
       const world = await movingWorld(start)
       for (const [n, creator] of [
