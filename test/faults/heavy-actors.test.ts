@@ -6,7 +6,7 @@ import { heavyReads, isOffender, measureHeavy } from '../support/heavy-requests.
 import { forEachService } from '../support/service.ts'
 
 // Less than the data and the heap together. The processor time is generous, because the machine may be slow.
-const limits = { megabytes: 96, cpuMs: 1000, statements: 100 }
+const limits = { megabytes: 72, cpuMs: 1000, statements: 100 }
 
 const reading = {
   sqlite:
@@ -29,6 +29,7 @@ forEachService((start, dialect) => {
         limits,
         oldSpaceMegabytes: 64,
         repetitions: 1,
+        warmUps: 2,
         collects: false,
         mostBytes: 4_000_000,
       })

@@ -158,6 +158,18 @@ async function addSubscriptions(
   )
 }
 
+/** Leaves 100 of the subscriptions, because each would get a diff of a long value: 10 000 of them 19 GB. */
+export async function endMostSubscriptions({ app }: TestService, actorId: string): Promise<void> {
+  const { store } = await app.running()
+  await store.write(async (tx) => {
+    const ended = await tx.run(
+      "DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id LIKE 'peer-%' AND peer_id NOT LIKE 'peer-1__'",
+      actorId,
+    )
+    await tx.run('UPDATE actor SET subscription_count = subscription_count - $2 WHERE id = $1', actorId, ended)
+  })
+}
+
 /** Diffs of 1.9 MB for the subscription of the sample requests, and 100 further subscriptions of its peer. */
 async function addDiffs({ store, actorId }: Filling): Promise<void> {
   const ids = ['none', ...numbers(0, 99).map((n) => `more ${n}`)]

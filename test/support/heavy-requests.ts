@@ -129,6 +129,8 @@ export interface HeavyRun {
   readonly oldSpaceMegabytes: number | null
   /** The last repetition is measured, because the first ones contain the compilation of the code. */
   readonly repetitions: number
+  /** The requests before the measurements, each of which reads all properties. Default: 10. */
+  readonly warmUps?: number
   /** Whether each measurement begins with a collection of garbage. With a small heap, it needs none. Default: true. */
   readonly collects?: boolean
   /** The client stops after this much of a response, because what a response takes shows before. */
@@ -141,11 +143,11 @@ export async function measureHeavy(
   database: string,
   actor: HeavyActor,
   requests: readonly HeavyRequest[],
-  { limits, oldSpaceMegabytes, repetitions, mostBytes, collects = true, onMeasured = () => {} }: HeavyRun,
+  { limits, oldSpaceMegabytes, repetitions, mostBytes, warmUps = 10, collects = true, onMeasured = () => {} }: HeavyRun,
 ): Promise<readonly Measured[]> {
   const measured: Measured[] = []
   if (requests.length === 0) return measured
-  let service = await startWarm(database, actor, oldSpaceMegabytes)
+  let service = await startWarm(database, actor, { oldSpaceMegabytes, warmUps })
   const measure = (request: HeavyRequest, caller: CallerName): Promise<Measured> =>
     service.measure(request, caller, actor.callers[caller], { begin: collects ? 'begin' : 'continue', mostBytes })
   for (const request of requests) {
@@ -161,7 +163,7 @@ export async function measureHeavy(
       if (!isBad) continue
       // The memory that an offender leaves to its process would hide the next one.
       await service.stop()
-      service = await startWarm(database, actor, oldSpaceMegabytes)
+      service = await startWarm(database, actor, { oldSpaceMegabytes, warmUps })
     }
   }
   await service.stop()
@@ -176,7 +178,7 @@ function isPage(path: string): boolean {
 async function startWarm(
   database: string,
   { id, callers }: HeavyActor,
-  oldSpaceMegabytes: number | null,
+  { oldSpaceMegabytes, warmUps }: Pick<HeavyRun, 'oldSpaceMegabytes'> & { readonly warmUps: number },
 ): Promise<HeavyService> {
   const service = await HeavyService.start(database, oldSpaceMegabytes)
   const usual: HeavyRequest = {
@@ -186,8 +188,8 @@ async function startWarm(
     headers: {},
     callers: ['owner'],
   }
-  for (let n = 0; n < 10; n += 1)
-    await service.measure(usual, 'owner', callers.owner, { begin: n === 9 ? 'begin' : 'continue' })
+  for (let n = 1; n <= warmUps; n += 1)
+    await service.measure(usual, 'owner', callers.owner, { begin: n === warmUps ? 'begin' : 'continue' })
   return service
 }
 
