@@ -3,7 +3,7 @@ import { type Client, isPublic } from './client.ts'
 import type { WaitingDevice } from './device/waiting-device.ts'
 import { OAuthError } from './oauth-error.ts'
 import { matchesRedirect } from './redirect-uri.ts'
-import { audienceOf, scopes, scopesOf } from './resources.ts'
+import { audienceOf, type ServiceAddresses, scopes, scopesOf } from './resources.ts'
 
 /** Parameters with one value each. `repeated` names a parameter that was sent twice. */
 export interface AuthorizationParameters {
@@ -41,14 +41,13 @@ const longest = 2048
 /**
  * Validates an authorization request.
  *
- * @param baseUrl URL of the service, without a trailing slash.
  * @throws OAuthError for errors that a page of the service shows, because no redirect is safe: an unknown client, an
  *   unregistered redirect URI, a repeated parameter, and all PKCE errors (CHOICE-60).
  */
 export function judgeAuthorization(
   parameters: AuthorizationParameters,
   client: Client | null,
-  baseUrl: string,
+  own: ServiceAddresses,
 ): Judged {
   const { get, repeated } = parameters
   if (repeated !== null) throw new OAuthError('invalid_request', `${repeated} is given twice`)
@@ -61,7 +60,7 @@ export function judgeAuthorization(
   // An invalid UTF-8 sequence cannot be returned byte for byte.
   if (state?.includes('\ufffd') === true) throw new OAuthError('invalid_request', 'state is not in UTF-8')
   const codeChallenge = challengeIn(get, client)
-  const access = requestedAccess(get, baseUrl)
+  const access = requestedAccess(get, own)
   if (access instanceof OAuthError) return { kind: 'redirect', redirectUri, state, error: access }
   return {
     kind: 'good',
@@ -70,7 +69,7 @@ export function judgeAuthorization(
 }
 
 /** The scope and the audience that the client requests, or the error that it receives at its redirect URI. */
-function requestedAccess(get: AuthorizationParameters['get'], baseUrl: string): Reach | OAuthError {
+function requestedAccess(get: AuthorizationParameters['get'], own: ServiceAddresses): Reach | OAuthError {
   for (const name of ['request', 'request_uri']) {
     if (get(name) !== undefined) return new OAuthError('invalid_request', `${name} is not supported`)
   }
@@ -81,16 +80,16 @@ function requestedAccess(get: AuthorizationParameters['get'], baseUrl: string): 
     return new OAuthError('unsupported_response_type', 'response_type must be code')
   }
   if ((get('state') ?? '').length > longest) return new OAuthError('invalid_request', 'state is too long')
-  return requestedReach(get, baseUrl)
+  return requestedReach(get, own)
 }
 
 type Reach = Pick<AuthorizationRequest, 'scope' | 'audience'>
 
 /** Reads `scope` and `resource`. */
-export function requestedReach(get: AuthorizationParameters['get'], baseUrl: string): Reach | OAuthError {
-  const audience = audienceOf(get('resource'), baseUrl)
+export function requestedReach(get: AuthorizationParameters['get'], own: ServiceAddresses): Reach | OAuthError {
+  const audience = audienceOf(get('resource'), own)
   if (audience === null) return new OAuthError('invalid_target', 'resource is not served here')
-  const offered = scopesOf(audience, baseUrl)
+  const offered = scopesOf(audience, own.baseUrl)
   const scope = parseScope(get('scope'), offered)
   if (scope === null) return new OAuthError('invalid_scope', `scope must contain ${offered.join(' or ')}`)
   return { scope, audience }

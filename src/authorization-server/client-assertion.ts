@@ -21,6 +21,7 @@ export interface ClientAssertionsDeps {
   readonly keys: ClientKeys
   /** URL of the service, without a trailing slash. */
   readonly baseUrl: string
+  readonly formerBaseUrls: readonly string[]
   readonly now: () => number
 }
 
@@ -78,8 +79,8 @@ export class ClientAssertions {
 
   /** The issuer, or the endpoint that clients of RFC 7523 name. */
   #audiences(): string[] {
-    const { baseUrl } = this.#deps
-    return [baseUrl, `${baseUrl}/`, `${baseUrl}/oauth/token`]
+    const { baseUrl, formerBaseUrls } = this.#deps
+    return [baseUrl, ...formerBaseUrls].flatMap((base) => [base, `${base}/`, `${base}/oauth/token`])
   }
 }
 

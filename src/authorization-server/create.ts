@@ -17,6 +17,7 @@ import { deleteRemoteKey } from './key-store.ts'
 import { Keys } from './keys.ts'
 import { ClientKeys } from './documents/client-keys.ts'
 import { MetadataDocuments } from './documents/metadata-document.ts'
+import { currentResource } from './resources.ts'
 import { TokenEndpoint } from './token-endpoint.ts'
 
 interface AuthorizationServerNeeds {
@@ -28,6 +29,7 @@ interface AuthorizationServerNeeds {
 
 export function createAuthorizationServer(runtime: Runtime, needs: AuthorizationServerNeeds) {
   const { config, store, keyRing, live, now, metrics, baseUrl, log } = runtime
+  const { formerBaseUrls } = config
   const { tokens, oneTime, sessionUses } = needs.tokenRoom
   const { actorsDeleting } = needs.actorRoom
   const ends = createClientEnds(runtime, needs.trust)
@@ -47,12 +49,13 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   /** Resolves a client's access token. Null for any other string. */
   const accessOf = async (token: string): Promise<ClientAccess | null> => {
     const access = await clientAccess(store, token)
-    if (access !== null) sessionUses.note({ ...access, actorId: access.actor.id })
-    return access
+    if (access === null) return null
+    sessionUses.note({ ...access, actorId: access.actor.id })
+    return { ...access, audience: currentResource(access.audience, { baseUrl, formerBaseUrls }) }
   }
   const devices = new DeviceCodes({ store, oneTime })
   const clientKeys = new ClientKeys(needs.outbox.outsideClient, now)
-  const assertions = new ClientAssertions({ store, oneTime, keys: clientKeys, baseUrl, now })
+  const assertions = new ClientAssertions({ store, oneTime, keys: clientKeys, baseUrl, formerBaseUrls, now })
   return {
     clients,
     devices,
@@ -60,7 +63,19 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
     keys,
     consents: new Consents({ store, oneTime, clients, devices, keyRing, live, baseUrl, now }),
     tokenEndpoint: new TokenEndpoint(
-      { store, oneTime, tokens, keyRing, baseUrl, now, metrics, devices, polls: new Polls(now), assertions },
+      {
+        store,
+        oneTime,
+        tokens,
+        keyRing,
+        baseUrl,
+        formerBaseUrls,
+        now,
+        metrics,
+        devices,
+        polls: new Polls(now),
+        assertions,
+      },
       clients,
     ),
     clientAccess: accessOf,

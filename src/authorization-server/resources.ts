@@ -4,15 +4,31 @@
  */
 import { parseActorId } from '../actor/actor.ts'
 
+/** The base URLs of this service, without a trailing slash. */
+export interface ServiceAddresses {
+  readonly baseUrl: string
+  /** The base URLs that the service had before, and still has. */
+  readonly formerBaseUrls: readonly string[]
+}
+
+/** Names a resource by `BASE_URL` that a client knows by a former one. It is the same service, so the token stays valid. */
+export function currentResource(resource: string, { baseUrl, formerBaseUrls }: ServiceAddresses): string {
+  const [found = baseUrl] = [baseUrl, ...formerBaseUrls]
+    .filter((base) => resource === base || resource.startsWith(`${base}/`))
+    .toSorted((a, b) => b.length - a.length)
+  return found === baseUrl ? resource : `${baseUrl}${resource.slice(found.length)}`
+}
+
 /** `mcp`: the endpoint of AI clients. `actor`: the addresses of the actor (`/<actor>/properties` …). */
 export const scopes: readonly string[] = ['mcp', 'actor']
 
 /** Validates `resource`: an absolute URL of this service without a fragment. Empty for none; null if invalid. */
-export function audienceOf(resource: string | undefined, baseUrl: string): string | null {
+export function audienceOf(resource: string | undefined, own: ServiceAddresses): string | null {
   if (resource === undefined) return ''
   const url = URL.parse(resource)
   if (url === null || resource.includes('#') || !/^https?:$/.test(url.protocol)) return null
-  const canonical = url.href.replace(/\/$/, '')
+  const { baseUrl } = own
+  const canonical = currentResource(url.href.replace(/\/$/, ''), own)
   const isKnown = canonical === baseUrl || canonical === mcpResource(baseUrl)
   return isKnown || actorOf(canonical, baseUrl) !== null ? canonical : null
 }

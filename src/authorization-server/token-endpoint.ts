@@ -70,7 +70,7 @@ export class TokenEndpoint {
     const client = await this.#authenticated(parameters, authorization)
     if (!mayUse(client, deviceGrantType))
       throw new OAuthError('unauthorized_client', 'The client did not register for this grant')
-    const reach = requestedReach(parameters.get, this.#deps.baseUrl)
+    const reach = requestedReach(parameters.get, this.#deps)
     if (reach instanceof OAuthError) throw reach
     return this.#deps.devices.begin(client.clientId, reach)
   }

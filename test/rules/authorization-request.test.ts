@@ -28,10 +28,12 @@ const good = {
   code_challenge_method: 'S256',
 }
 
+const own = { baseUrl, formerBaseUrls: [] }
+
 function judged(changed: Readonly<Record<string, string | undefined>> = {}, of: Partial<Client> | null = {}) {
   const given: Readonly<Record<string, string | undefined>> = { ...good, ...changed }
   const who = of === null ? null : { ...client, ...of }
-  return judgeAuthorization({ get: (name) => given[name], repeated: given['repeated'] ?? null }, who, baseUrl)
+  return judgeAuthorization({ get: (name) => given[name], repeated: given['repeated'] ?? null }, who, own)
 }
 
 describe('a request at the authorization endpoint', () => {
@@ -182,7 +184,7 @@ describe('the resource of a request', () => {
   ]
   for (const [text, audience] of named) {
     it(`${JSON.stringify(text)} is ${audience === null ? 'rejected' : `the audience ${JSON.stringify(audience)}`} (OTK-17)`, () => {
-      assert.equal(audienceOf(text, baseUrl), audience)
+      assert.equal(audienceOf(text, own), audience)
     })
   }
 })

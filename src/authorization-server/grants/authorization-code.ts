@@ -8,7 +8,7 @@ import { findTrust } from '../../trust/trust-store.ts'
 import { mayUse } from '../clients.ts'
 import type { CodeData } from '../consents.ts'
 import { OAuthError } from '../oauth-error.ts'
-import { audienceOf, isOfOtherActor } from '../resources.ts'
+import { audienceOf, isOfOtherActor, type ServiceAddresses } from '../resources.ts'
 import type { Grant, IssuedGrant, GrantDeps, GrantRequest } from './grant.ts'
 
 /** Time in which a replay of a used code is detected: the lifetime of the first access token. */
@@ -34,7 +34,7 @@ export const authorizationCode: Grant = async (deps, request) => {
   }
   if (waiting.data.request.clientId !== request.client.clientId) throw refused()
   const actorId = waiting.actorId ?? ''
-  const audience = judge(waiting.data, request, redirectUri, { actorId, baseUrl: deps.baseUrl })
+  const audience = judge(waiting.data, request, redirectUri, { ...deps, actorId })
   return store.writeActor(actorId, async (tx) => {
     const consumed = await oneTime.consume<CodeData>(tx, presented)
     const trust = consumed === null ? null : await standing(deps, tx, actorId, consumed.data)
@@ -60,7 +60,7 @@ function judge(
   { request: asked }: CodeData,
   { parameters }: GrantRequest,
   redirectUri: string,
-  { actorId, baseUrl }: { readonly actorId: string; readonly baseUrl: string },
+  own: ServiceAddresses & { readonly actorId: string },
 ): string {
   if (redirectUri !== asked.redirectUri) throw refused()
   const verifier = parameters.get('code_verifier')
@@ -71,9 +71,9 @@ function judge(
     throw refused()
   }
   const resource = parameters.get('resource')
-  const audience = audienceOf(resource, baseUrl)
+  const audience = audienceOf(resource, own)
   const isOther = resource !== undefined && asked.audience !== '' && audience !== asked.audience
-  if (audience === null || isOther || isOfOtherActor(audience, actorId, baseUrl)) {
+  if (audience === null || isOther || isOfOtherActor(audience, own.actorId, own.baseUrl)) {
     throw new OAuthError('invalid_target', 'resource differs from the authorized resource')
   }
   return asked.audience === '' ? audience : asked.audience

@@ -12,7 +12,7 @@ import type { Grant } from './grant.ts'
 
 export const clientCredentials: Grant = async (deps, { client, parameters }) => {
   const { clientId, ownerId: actorId } = client
-  const audience = audienceOf(parameters.get('resource'), deps.baseUrl)
+  const audience = audienceOf(parameters.get('resource'), deps)
   if (audience === null) throw new OAuthError('invalid_target', 'resource is not served here')
   if (isOfOtherActor(audience, actorId, deps.baseUrl))
     throw new OAuthError('invalid_target', 'resource is another actor than the one of the client')

@@ -1,4 +1,5 @@
 /** Interface of the grants of the token endpoint. */
+import type { ServiceAddresses } from '../resources.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import type { Store } from '../../store/store.ts'
 import type { IssuedTokens } from '../../token/chain.ts'
@@ -8,13 +9,11 @@ import type { Client } from '../client.ts'
 import type { Polls } from '../device/device-codes.ts'
 import type { TokenParameters } from '../token-request.ts'
 
-export interface GrantDeps {
+export interface GrantDeps extends ServiceAddresses {
   readonly store: Store
   readonly oneTime: OneTime
   readonly tokens: Tokens
   readonly keyRing: KeyRing
-  /** URL of the service, without a trailing slash. */
-  readonly baseUrl: string
   readonly now: () => number
   readonly polls: Polls
 }

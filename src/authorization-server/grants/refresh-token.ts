@@ -6,10 +6,11 @@ import { isApprovedAt, type Trust } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
 import { scopeIn } from '../authorization-request.ts'
 import { OAuthError } from '../oauth-error.ts'
-import { audienceOf, isOfOtherActor, scopes } from '../resources.ts'
+import { audienceOf, currentResource, isOfOtherActor, scopes } from '../resources.ts'
 import type { Grant } from './grant.ts'
 
-export const refreshToken: Grant = async ({ store, tokens, baseUrl, now }, { client, parameters }) => {
+export const refreshToken: Grant = async (deps, { client, parameters }) => {
+  const { store, tokens, baseUrl, now } = deps
   const presented = parameters.get('refresh_token')
   if (presented === undefined) throw new OAuthError('invalid_request', 'refresh_token is missing')
   // The request is validated before the token is consumed.
@@ -24,8 +25,8 @@ export const refreshToken: Grant = async ({ store, tokens, baseUrl, now }, { cli
     throw new OAuthError('invalid_scope', 'The scope exceeds the authorized scope')
   }
   const resource = parameters.get('resource')
-  const audience = audienceOf(resource, baseUrl)
-  const isOther = resource !== undefined && grant.audience !== '' && audience !== grant.audience
+  const audience = audienceOf(resource, deps)
+  const isOther = resource !== undefined && grant.audience !== '' && audience !== currentResource(grant.audience, deps)
   if (audience === null || isOther || isOfOtherActor(audience, grant.actorId, baseUrl)) {
     throw new OAuthError('invalid_target', 'resource differs from the authorized resource')
   }

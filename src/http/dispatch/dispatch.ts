@@ -21,7 +21,7 @@ import { BodyBudget, bodyBudgetBytes } from '../edge/memory/body-budget.ts'
 import { BudgetedRequest, needsBudget } from '../edge/memory/budgeted-request.ts'
 import { isForwardedUnknown, sourceOf } from '../edge/client-address.ts'
 import { Cors } from '../edge/cors.ts'
-import { FormerAddresses } from '../edge/former/former-addresses.ts'
+import { FormerAddresses, withChallengeAt } from '../edge/former/former-addresses.ts'
 import { errorResponse, logError, toServiceError } from '../edge/error-response.ts'
 import type { Handle, HttpRequest } from '../edge/request.ts'
 import { requestIdOf } from '../edge/request-id.ts'
@@ -149,6 +149,7 @@ export class Dispatcher {
         log.info({ address: state.source(), method: failure.why, actorId: state.actorId }, failedSignIn)
       answer = await this.#refusal(request, failure, state)
     }
+    if (request.formerBaseUrl !== undefined) answer = withChallengeAt(answer, this.#deps.baseUrl, request.formerBaseUrl)
     if (state.cors !== undefined) answer = this.#cors.shared(request, state.cors, answer)
     metrics.requestsRunning(-1)
     const seconds = (performance.now() - started) / 1000

@@ -38,10 +38,10 @@ export class FormerAddresses {
   translate(request: HttpRequest): { readonly request: HttpRequest; readonly answer: (() => HttpResponse) | null } {
     const former = this.#former.length === 0 ? null : this.#baseAt(hostOf(request), request.path)
     if (former === null) return { request, answer: null }
-    const below = request.path.slice(former.path.length) || '/'
+    const below = belowOf(former, request.path) || '/'
     const path = `${this.#current.path}${below}`
     return {
-      request: path === request.path ? request : new ForwardedRequest(request, path),
+      request: new ForwardedRequest(request, { path, formerBaseUrl: former.url.href.replace(/\/$/, '') }),
       answer: alwaysServed.test(below) ? null : this.#answer(request, below),
     }
   }
@@ -63,16 +63,32 @@ export class FormerAddresses {
   #baseAt(host: string | null, path: string): Base | null {
     if (host === null) return null
     const within = [this.#current, ...this.#former]
-      .filter((base) => isHostOf(base.url, host) && (path === base.path || path.startsWith(`${base.path}/`)))
+      .filter((base) => isHostOf(base.url, host) && belowOf(base, path) !== null)
       .toSorted((a, b) => b.path.length - a.path.length)
     const [found] = within
     return found === undefined || found === this.#current ? null : found
   }
 }
 
+/** A client that knows a former address finds the document about that address, and refuses the one of another resource. */
+export function withChallengeAt(answer: HttpResponse, baseUrl: string, formerBaseUrl: string): HttpResponse {
+  const challenge = answer.headers['WWW-Authenticate']
+  if (challenge === undefined) return answer
+  const there = challenge.replaceAll(`"${baseUrl}/`, `"${formerBaseUrl}/`)
+  return { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': there } }
+}
+
 function baseOf(text: string): Base {
   const url = new URL(text)
   return { url, path: url.pathname.replace(/\/$/, '') }
+}
+
+/** The path below the base. Null: the path is another one. */
+function belowOf({ path: prefix }: Base, path: string): string | null {
+  if (path === prefix || path.startsWith(`${prefix}/`)) return path.slice(prefix.length)
+  // RFC 8414 section 3.1 and RFC 9728 section 3.1 put the name of a document before the path prefix.
+  const [, document = '', of = ''] = /^(\/\.well-known\/[\w-]+)(\/.*)$/.exec(path) ?? []
+  return of === prefix || of.startsWith(`${prefix}/`) ? `${document}${of.slice(prefix.length)}` : null
 }
 
 function hostOf(request: HttpRequest): string | null {

@@ -1,4 +1,5 @@
 /** `GET /oauth/authorize`: a client asks for the owner’s consent (RFC 6749 section 4.1.1). */
+import type { Config } from '../../../config/options.ts'
 import { type AuthorizationRequest, judgeAuthorization } from '../../../authorization-server/authorization-request.ts'
 import type { Client } from '../../../authorization-server/client.ts'
 import type { Clients } from '../../../authorization-server/clients.ts'
@@ -18,10 +19,12 @@ import { type OAuthFields, onPage, parseOAuthFields } from './oauth-response.ts'
 import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
 
 export interface AuthorizationRequestDeps extends BaseUrl {
+  readonly config: Pick<Config, 'formerBaseUrls'>
   readonly clients: Clients
 }
 
 export interface AuthorizeRouteDeps extends AuthorizationRequestDeps, SignedInOwnerDeps, ConsentPageDeps {
+  readonly config: AuthorizationRequestDeps['config'] & ConsentPageDeps['config']
   readonly consents: Consents
   readonly purge: Purge
 }
@@ -84,7 +87,8 @@ export async function judgeAuthorizationRequest(
   if (fields.repeated === null && clientId === undefined)
     throw new OAuthError('invalid_request', 'client_id is missing')
   const client = fields.repeated === null ? await deps.clients.find(clientId ?? '') : null
-  const judged = judgeAuthorization(fields, client, deps.baseUrl)
+  const own = { baseUrl: deps.baseUrl, formerBaseUrls: deps.config.formerBaseUrls }
+  const judged = judgeAuthorization(fields, client, own)
   if (judged.kind === 'redirect')
     return { answer: backWithError(deps.baseUrl, judged.redirectUri, judged.state, judged.error) }
   if (client === null) throw new OAuthError('invalid_request', 'The client is not known here')

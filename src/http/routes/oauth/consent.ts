@@ -37,7 +37,7 @@ export interface ConsentRouteDeps
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly consents: Consents
-  readonly config: Pick<Config, 'clientTrustTypes'>
+  readonly config: Pick<Config, 'clientTrustTypes' | 'formerBaseUrls'>
 }
 
 export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {

@@ -18,7 +18,10 @@ const responses = { 200: { text: 'The document', schema: anyValue } }
 /** Every cache may store the documents for five minutes. */
 const kept = { 'Cache-Control': 'public, max-age=300' }
 
-function row(id: string, path: string, summary: string, document: () => object): Route {
+/** @param base The former base URL at which the request arrived. Default: `BASE_URL`. */
+type Document = (base: string | undefined) => object
+
+function row(id: string, path: string, summary: string, document: Document): Route {
   return defineRoute({
     id,
     method: 'GET',
@@ -29,7 +32,7 @@ function row(id: string, path: string, summary: string, document: () => object):
     responses,
     // Clients of many makers look here before they come, and OAuth has unrecognized parameters ignored.
     unknownQuery: 'ignored',
-    handler: () => json(200, document(), kept),
+    handler: ({ request }) => json(200, document(request.formerBaseUrl), kept),
   })
 }
 
@@ -46,8 +49,9 @@ export interface WellKnownRouteDeps extends BaseUrl {
 }
 
 export function wellKnownRoutes({ baseUrl, identity }: WellKnownRouteDeps): readonly Route[] {
-  const server = (): object => authorizationServerMetadata(baseUrl)
-  const resource = (): object => mcpResourceMetadata(baseUrl, identity.name)
+  // Clients refuse a document about another URL than the one that they know (RFC 8414 section 3.3, RFC 9728 section 3.3).
+  const server: Document = (base = baseUrl) => authorizationServerMetadata(base)
+  const resource: Document = (base = baseUrl) => mcpResourceMetadata(base, identity.name)
   return [
     row(
       'authorizationServer',
@@ -82,7 +86,8 @@ export function wellKnownRoutes({ baseUrl, identity }: WellKnownRouteDeps): read
       summary: 'The addresses of an actor as a protected resource (RFC 9728)',
       responses: { ...responses, ...errorResponses(404) },
       unknownQuery: 'ignored',
-      handler: ({ params }) => json(200, actorResourceMetadata(baseUrl, actorIn(params), identity.name), kept),
+      handler: ({ params, request: { formerBaseUrl = baseUrl } }) =>
+        json(200, actorResourceMetadata(formerBaseUrl, actorIn(params), identity.name), kept),
     }),
   ]
 }
