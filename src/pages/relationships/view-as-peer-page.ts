@@ -33,15 +33,14 @@ export async function showViewAsPeer(
   ])
   const caller = callerOf(trust)
   const access = { actor, caller }
-  const [namePages, pieces, methods, actions, tools] = await Promise.all([
-    Array.fromAsync(deps.properties.namePages(access)),
+  const [named, pieces, methods, actions, tools] = await Promise.all([
+    namesFor(deps, access),
     deps.properties.parts(access),
     deps.operations.list(access, 'methods'),
     deps.operations.list(access, 'actions'),
     caller.kind === 'client' ? deps.mcp.offers.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
   ])
   const rules = trust.approved ? effective : {}
-  const named = namePages.flat().map(({ name }) => name)
   const paging = pagingOf(query, named.length, rowsOnAPage)
   const onPage = partOf(named, paging, rowsOnAPage)
   const values = await pageValues(deps, exchange, `/trust/${encodeURIComponent(peerId)}/view`)
@@ -64,6 +63,16 @@ export async function showViewAsPeer(
     tools: tools?.map((tool) => withApproval(deps.declared, tool)) ?? null,
   })
   return showPage(deps, exchange, page)
+}
+
+/** The names alone: the short values of all pages may not fit into memory together. */
+async function namesFor(
+  { properties }: Pick<RelationshipPageDeps, 'properties'>,
+  access: Access,
+): Promise<readonly string[]> {
+  const names: string[] = []
+  for await (const page of properties.namePages(access)) for (const { name } of page) names.push(name)
+  return names
 }
 
 /** The properties of a page as the peer sees them. */
