@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import { type App, troupe } from '../../src/index.ts'
 import { testing } from '../../src/testing.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { forEachService, sqliteService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -105,6 +106,44 @@ function declare(app: App): void {
 }
 
 forEachService((start) => {
+  describe('a stream', () => {
+    // The MCP SDK for Go waits in Connect until it has the headers of its stream.
+    it('has its headers before its first piece, from a handler and for AI clients', async () => {
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      const late = (): Response =>
+        new Response(
+          new ReadableStream({
+            async pull(controller) {
+              await released
+              controller.enqueue(new TextEncoder().encode('late'))
+              controller.close()
+            },
+          }),
+        )
+      const service = await start({ listen: true, declare: (app) => void app.action('late', late) })
+      const actor = await service.createActor()
+      const response = await actor.request('GET', '/actions/late')
+      assert.equal(response.status, 200)
+      const client = await authorizeClient(service, actor)
+      const begun = await client.legacy('initialize', {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        clientInfo: { name: 'A program', version: '1' },
+      })
+      const events = await service.request('/mcp', {
+        headers: {
+          'mcp-session-id': begun.headers.get('mcp-session-id') ?? '',
+          authorization: `Bearer ${client.token}`,
+          accept: 'text/event-stream',
+        },
+      })
+      assert.deepEqual([events.status, events.headers.get('content-type')], [200, 'text/event-stream'])
+      await events.body?.cancel()
+      release()
+      assert.equal(await response.text(), 'late')
+    })
+  })
+
   describe('a Response of a handler', () => {
     it('is sent with its status, type and body, for methods, actions and resources', async () => {
       const service = await start({ declare })

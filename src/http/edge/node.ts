@@ -220,6 +220,8 @@ function send(request: IncomingMessage, response: ServerResponse, answer: HttpRe
     if (answer.onClose !== undefined) response.once('close', answer.onClose)
     // Long streams send a heartbeat within this time, so the timeout only hits a client that stopped reading.
     response.setTimeout(stallMs)
+    // The first piece may take long, and clients wait for the head: Go's HTTP client returns only then.
+    response.flushHeaders()
     void sendStream(response, answer.stream)
     return
   }
