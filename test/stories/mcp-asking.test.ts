@@ -274,6 +274,22 @@ describe('announced changes', () => {
 describe('a long list of tools', () => {
   const start = sqliteService()
 
+  // Clients in Go and C# send the zero value of a cursor for the first page.
+  it('begins with the first page for an empty cursor and for null', async () => {
+    const service = await start({ declare: (app) => void app.action('only', { mcp: true }, () => undefined) })
+    const client = await authorizeClient(service, await service.createActor())
+    for (const cursor of ['', null]) {
+      const { body } = await client.modern('tools/list', { cursor })
+      assert.deepEqual(
+        body.result.tools.map(({ name }: { name: string }) => name),
+        ['only'],
+      )
+    }
+    const called = await client.modern('tools/call', { name: 'only', arguments: {} })
+    assert.deepEqual(called.body.result.content, [{ type: 'text', text: 'Done.' }])
+    assert.equal('structuredContent' in called.body.result, false)
+  })
+
   it('is paginated in the order of declaration, each tool once, whatever requests come between', async () => {
     const names = Array.from({ length: 250 }, (_, n) => `tool_${n}`)
     const service = await start({

@@ -77,9 +77,13 @@ async function runTool(deps: McpDeps, call: InFlightCall, tool: Tool, input: unk
   } catch (error) {
     return failed(deps, tool, error)
   }
+  if (answer === undefined && tool.checkOutput === null) return done
   const result = toolResult(handlerResult(answer ?? null))
   return tool.checkOutput === null || result.isError ? result : conforming(deps, tool, result)
 }
+
+/** The result of a tool that returns nothing. Some clients and models refuse a result without content. */
+const done: CallResult = { content: [{ type: 'text', text: 'Done.' }], isError: false }
 
 /** The model receives the message of an error that the application threw, but no details of an unexpected error. */
 function failed(deps: McpDeps, tool: Tool, error: unknown): CallResult {

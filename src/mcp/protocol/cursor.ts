@@ -29,7 +29,8 @@ export function cursorTo(ring: KeyRing, call: McpRequest, place: string): string
 /** The last place of the previous page. Null: the call requests the first page. @throws McpFailure `invalid_params` */
 export function lastPlace(ring: KeyRing, call: McpRequest): string | null {
   const { cursor } = call.params
-  if (cursor === undefined) return null
+  // Some clients send an empty cursor, or null, for the first page.
+  if (cursor === undefined || cursor === null || cursor === '') return null
   const place = typeof cursor === 'string' ? opened(ring, call, cursor) : null
   if (place === null) throw new McpFailure('invalid_params', 'Invalid cursor: request the first page again')
   return place
