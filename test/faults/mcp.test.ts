@@ -218,8 +218,12 @@ describe('access to /mcp', () => {
       assert.equal(server['authorization_endpoint'], 'https://troupe.example/svc/oauth/authorize')
       assert.equal(server['token_endpoint'], 'https://troupe.example/svc/oauth/token')
       assert.deepEqual(server['code_challenge_methods_supported'], ['S256'])
-      const algorithms = Object.entries(server).filter(([name]) => name.includes('signing_alg'))
-      assert.deepEqual(algorithms, [])
+      // Clients sign assertions with public keys alone (RFC 8414 section 2 forbids `none`).
+      const algorithms = Object.entries(server).flatMap(([name, value]) => (name.includes('signing_alg') ? value : []))
+      assert.deepEqual(
+        new Set(algorithms as string[]),
+        new Set(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']),
+      )
     }
     for (const path of [
       '/.well-known/oauth-protected-resource/svc/mcp',
@@ -650,8 +654,7 @@ describe('malformed messages', () => {
       ['resources/read', { uri: null }],
       ['completion/complete', { ref: { type: 'ref/other' }, argument: {} }],
       ['tools/list', { cursor: long }],
-      ['tools/list', { cursor: '' }],
-      ['tools/list', { cursor: null }],
+      ['tools/list', { cursor: 7 }],
     ] as const) {
       const response = await client.send(rpc(method, params), { 'mcp-protocol-version': '2025-11-25' })
       const text = await response.text()
