@@ -190,6 +190,9 @@ exports.strict = (function () { return this === undefined })()
   'node_modules/joined-module/main.js':
     "import { other } from './other.js'\nimport { kind } from 'needed'\nexport const value = () => [other(), kind]\nexport default class Own {}\n",
   'node_modules/joined-module/other.js': "import { value } from './main.js'\nexport const other = () => typeof value\n",
+  // Not joined, and needs a package that is.
+  'node_modules/outside/package.json': '{"name":"outside","type":"module","exports":"./main.js"}',
+  'node_modules/outside/main.js': "import { kind } from 'needed'\nexport const kindOf = () => kind\n",
   'first.ts': `import { readFileSync } from 'node:fs'
 import joined, { late } from 'joined'
 import Own, { value } from 'joined-module'
@@ -198,6 +201,7 @@ console.log('first', late, JSON.stringify(joined.all()), joined.strict, Own.name
 console.log('same', again === joined, (await import('joined')).default === joined, joined.needed.kind)
 const { default: Deep } = await import('joined/deep.js')
 console.log('lazy', Deep.name, (await import('joined-module')).default === Own)
+console.log('outside', (await import('outside')).kindOf())
 `,
   'second.ts': "import joined from 'joined'\nexport const again = joined\nconsole.log('second', joined.late)\n",
 }

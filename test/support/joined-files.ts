@@ -245,7 +245,8 @@ function redirectionFrom(folder: string, chunks: readonly OutputChunk[]): string
   )
   const contents = chunks.map(({ fileName, moduleIds }) => [
     urlOf(join(folder, fileName)),
-    moduleIds.filter((id) => isAbsolute(id) && sourceFile.test(id)).map(urlOf),
+    // A package that is not joined may need one that is, and gets its own copy.
+    moduleIds.filter((id) => isAbsolute(id) && sourceFile.test(id) && !isOfPackage(id)).map(urlOf),
   ])
   return `import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { registerHooks } from 'node:module'
