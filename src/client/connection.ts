@@ -91,7 +91,7 @@ function isBytes(body: unknown): body is NonNullable<RequestInit['body']> {
  * The version in a response. Proxies that compress mark it as weak (nginx) or add a suffix (Apache: `-gzip`), but the versions of
  * the service are strong. Null: none.
  */
-export function versionOf({ headers }: Response): string | null {
+export function strongVersion({ headers }: Response): string | null {
   const tag = headers.get('etag')
   return tag === null ? null : tag.replace(/^W\//, '').replace(/-(?:gzip|br|zstd|deflate)"$/, '"')
 }

@@ -1,6 +1,6 @@
 /** A list of the actor, or the copy of a peer's list. */
 import type { ListQuery } from '../app/list-query.ts'
-import { type RequestSender, pathOf, versionOf } from './connection.ts'
+import { type RequestSender, pathOf, strongVersion } from './connection.ts'
 import type { ChangeStream } from './live.ts'
 import { Watched } from './watched.ts'
 
@@ -151,6 +151,6 @@ async function partOf<Item>(response: Response, selection: ListSelection<Item>):
     start: isQuery(selection) ? null : (selection.start ?? 0),
     length: count ?? null,
     next: next === undefined ? null : String(next),
-    version: versionOf(response),
+    version: strongVersion(response),
   }
 }

@@ -1,5 +1,5 @@
 /** A property of the actor, or a value below a property. */
-import { type RequestSender, orMissing, pathOf, versionOf } from './connection.ts'
+import { type RequestSender, orMissing, pathOf, strongVersion } from './connection.ts'
 import type { ChangeStream } from './live.ts'
 import { RequestFailed } from './request-failed.ts'
 import { Watched } from './watched.ts'
@@ -64,7 +64,7 @@ export function clientProperty<Value, Given>(
 /** The condition that the value is still the one of this response, or still missing. */
 function conditionOf(found: Response | undefined): Record<string, string> {
   if (found === undefined) return { 'if-none-match': '*' }
-  const tag = versionOf(found)
+  const tag = strongVersion(found)
   if (tag === null) throw new RequestFailed('Cannot update the value: it has no version', { code: 'no_version' })
   return { 'if-match': tag }
 }
