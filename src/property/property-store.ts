@@ -190,13 +190,14 @@ export async function findBeforeWrite(
   actorId: string,
   written: ReadonlyMap<string, JsonText>,
 ): Promise<ReadonlyMap<string, PropertyBefore>> {
+  // CROSS JOIN keeps the order of the tables: SQLite would compare each property of the actor with each name.
   const rows = await q.all<Omit<CheckedRow, 'value'> & { readonly value: string | null }>(
     `SELECT property.name, property.kind, property.checksum, property.version,
        CASE WHEN property.kind = 'value' AND (octet_length(property.value) = wanted.bytes
          OR property.name IN (SELECT s.subtarget FROM publisher_subscription s WHERE s.actor_id = $1 AND s.resource <> ''))
        THEN property.value END AS value
      FROM rows($2, name TEXT, bytes BIGINT) AS wanted
-     JOIN property ON property.actor_id = $1 AND property.name = wanted.name`,
+     CROSS JOIN property WHERE property.actor_id = $1 AND property.name = wanted.name`,
     actorId,
     JSON.stringify([...written].map(([name, value]) => [name, Buffer.byteLength(value)])),
   )

@@ -537,6 +537,10 @@ forEachService((start, dialect) => {
         same: '{"key":"a"}',
         watched: '{"key":"a",',
       })
+      if (dialect === 'postgres') return
+      const sql = [...service.statements, ...service.backgroundStatements].findLast((one) => one.includes('AS wanted'))
+      const plan = await store.read((q) => q.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql ?? ''}`, actor.id, '[]'))
+      assert.match(plan[0]?.detail ?? '', /^SCAN json_each/)
     })
   })
 
