@@ -47,6 +47,8 @@ export async function readMove(client: PeerClient, address: string): Promise<Mov
   if (publicKey === null || (isLeaving ? to === null : state !== 'arrived'))
     return { kind: 'failed', reason: 'The statement of the address about moves is not complete' }
   const leaving = to === null ? null : { to, notice: text('notice'), tokenHash: text('token_hash') }
+  if (state === 'moved' && leaving?.notice === null)
+    return { kind: 'failed', reason: 'The address states a move without its notice' }
   const list = (name: string): string[] =>
     (elements(fields.get(name) ?? known('[]')) ?? []).map((one) => stringValue(one) ?? '')
   const [cameFrom, notices] = [list('from'), list('notices').slice(0, mostNotices)]
