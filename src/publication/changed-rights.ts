@@ -8,6 +8,7 @@ import type { Scope } from '../subscription/scope.ts'
 import type { ChangedRights } from '../trust/permissions.ts'
 import type { NamedDeletion, ScopedDeletion } from './missed-store.ts'
 import { projectDiff } from './project-diff.ts'
+import { type MayRead, visiblePart } from './visibility.ts'
 
 type Named = Pick<UnreadProperty, 'name' | 'kind'>
 
@@ -28,6 +29,15 @@ export function deletionsIn(data: JsonText, { subtarget }: Scope): NamedDeletion
   // The change of a list has the name of the list around it, also in a scope with one property.
   const list = all?.get(subtarget)
   return data === gone || (list !== undefined && deletesList(list)) ? [{ name: subtarget, data }] : []
+}
+
+/**
+ * The part of a stored diff that the peer may be shown. Null: none. A diff has only what the peer was allowed to read when it was
+ * made, so its copy may have what the diff deletes, also after its rights became narrower.
+ */
+export function shownPart(data: JsonText, scope: Scope, mayRead: MayRead): JsonText | null {
+  const deleted = new Set(deletionsIn(data, scope).map(({ name }) => name))
+  return visiblePart(data, scope, deleted.size === 0 ? mayRead : (path) => deleted.has(path) || mayRead(path))
 }
 
 /** The diff that makes these deletions, the last one of each name. Null: none. */

@@ -18,7 +18,8 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
 import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
-import { type MayRead, visiblePart, withheld } from './visibility.ts'
+import { shownPart } from './changed-rights.ts'
+import { type MayRead, withheld } from './visibility.ts'
 import { Batches } from './batches.ts'
 import {
   type OutgoingCallback,
@@ -480,7 +481,7 @@ function visible(
   { state, mayRead }: Batch,
 ): Pick<QueuedDiff, 'data' | 'replaces'> | null {
   if (kind === 'erasure') return { data, replaces }
-  const shown = visiblePart(data, state, mayRead)
+  const shown = shownPart(data, state, mayRead)
   return shown === null ? null : { data: shown, replaces }
 }
 

@@ -44,7 +44,8 @@ import {
 } from '../subscription/record-store.ts'
 import { deleteSuspension, findSuspensions, insertSuspension, type Suspension } from './suspension-store.ts'
 import { type PublisherSubscription, publisherView } from './publisher-subscription.ts'
-import { type MayRead, visiblePart, withheld } from './visibility.ts'
+import { shownPart } from './changed-rights.ts'
+import { type MayRead, withheld } from './visibility.ts'
 import type { WaitingChanges } from './waiting-changes.ts'
 
 export interface PublicationsDeps {
@@ -433,6 +434,6 @@ function isAhead(acknowledged: number, { sequence, granularity }: PublisherSubsc
 
 function shown(diff: StoredDiff, scope: Scope, mayRead: MayRead): StoredDiff {
   if (diff.kind === 'erasure') return diff
-  const data = visiblePart(diff.data, scope, mayRead)
+  const data = shownPart(diff.data, scope, mayRead)
   return data === null ? { ...diff, data: withheld, replaces: false } : { ...diff, data }
 }

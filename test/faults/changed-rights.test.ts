@@ -90,6 +90,32 @@ forEachService((start) => {
       })
     }
 
+    for (const [scope, deleted] of [
+      [{}, { diary: '' }],
+      [{ subtarget: 'diary' }, ''],
+      [{ subtarget: 'notes' }, { notes: { list: 'notes', operation: 'delete_all', action: 'delete_all', length: 0 } }],
+    ] as const) {
+      it(`still deliver a deletion that was made before, in the scope ${JSON.stringify(scope)} (SUB-33)`, async () => {
+        const { clock, service, actor, remote, change, callbacks, pushes, put, peer, id } = await world({ ...scope })
+        remote.replies = [503, 204]
+        const name = 'subtarget' in scope ? scope.subtarget : 'diary'
+        assert.equal((await actor.request('DELETE', `/properties/${name}`)).status, 204)
+        await passUntil(clock, [service], () => callbacks().length === 1)
+        await change({ excluded_patterns: ['diary', 'notes'] })
+        const polled = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
+        const { data } = (await polled.json()) as { data: { data: unknown }[] }
+        assert.deepEqual(data[0]?.data, deleted)
+        await passUntil(clock, [service], () => callbacks().length >= 2 && pushes() === 1)
+        assert.deepEqual(callbacks()[1], ['diff', 1, deleted])
+        // What is stored under the name afterwards, and deleted again, stays hidden.
+        const count = callbacks().length
+        await put(name, 'later')
+        assert.equal((await actor.request('DELETE', `/properties/${name}`)).status, 204)
+        await service.settled()
+        assert.equal(callbacks().length, count)
+      })
+    }
+
     it('leave the numbers of a subscription without callbacks as they are (SUB-24)', async () => {
       const { peer, id, change } = await world({ granularity: 'none' })
       for (const excluded of [['diary', 'notes'], [], ['*'], []]) await change({ excluded_patterns: excluded })

@@ -20,16 +20,17 @@ interface CallbackBody {
   readonly subtarget?: string
 }
 
-/** The properties in a callback. */
-function namesIn({ data, subtarget = '' }: CallbackBody): readonly string[] {
+/** The properties in a callback whose content it shows. The copy of the peer may have what it deletes. */
+function shownIn({ data, subtarget = '' }: CallbackBody): readonly string[] {
   if (data === undefined) return []
-  return subtarget === '' ? Object.keys(data) : JSON.stringify(data) === '{}' ? [] : [subtarget]
+  const values: [name: string, value: unknown][] = subtarget === '' ? Object.entries(data) : [[subtarget, data]]
+  const all = Object.values(data) as unknown[]
+  const isEmpty = subtarget !== '' && typeof data === 'object' && all.every(deletes)
+  return isEmpty ? [] : values.flatMap(([name, value]) => (deletes(value) ? [] : [name]))
 }
 
-/** Whether each value of the callback only deletes what the copy of the peer has. */
-function onlyDeletes({ data, subtarget = '' }: CallbackBody): boolean {
-  const values: unknown[] = subtarget === '' || typeof data === 'object' ? Object.values(data ?? {}) : [data]
-  return values.every((value) => value === '' || (value as { operation?: string } | null)?.operation === 'delete_all')
+function deletes(value: unknown): boolean {
+  return value === '' || (value as { operation?: string } | null)?.operation === 'delete_all'
 }
 
 interface Ended {
@@ -132,9 +133,7 @@ export class Watch {
     const peerId = new URL(url).pathname.split('/')[1] ?? ''
     const withdrawal = this.withdrawn.get(`${actorId} ${peerId}`)
     if (withdrawal === undefined || this.#now() - withdrawal.at <= underWayMs) return
-    // The peer might read the names before the change of its rights that deletes them from its copy.
-    if (this.#erases(actorId, peerId, subscription, callback.sequence) && onlyDeletes(callback)) return
-    const leaked = this.leaked(actorId, peerId, withdrawal, namesIn(callback))
+    const leaked = this.leaked(actorId, peerId, withdrawal, shownIn(callback))
     if (leaked !== undefined) this.#violation(`I7: ${process} sends "${leaked}" to ${url}, which was withdrawn`)
   }
 
@@ -145,7 +144,7 @@ export class Watch {
     if (method !== 'POST' || peerId === '' || typeof body !== 'string') return
     const callback = JSON.parse(body) as CallbackBody
     if (this.#erases(actorId, peerId, subscription, callback.sequence)) return
-    for (const name of namesIn(callback)) {
+    for (const name of shownIn(callback)) {
       if (!this.#excludes(actorId, peerId, name)) continue
       const pair = `${actorId} ${peerId}`
       this.#late.set(pair, (this.#late.get(pair) ?? new Set()).add(name))
