@@ -164,6 +164,7 @@ class Run {
       await world.time.runUntil(world.time.now() + this.#seconds * 1000)
       this.#heal()
       await world.during(this.#finish(), restMs)
+      await this.#approveLate()
       await this.#rest()
       await world.during(this.#forEach((actor) => this.#workload.syncPolled(actor)))
       await this.#rest()
@@ -228,6 +229,16 @@ class Run {
     await this.#roles.open()
     const [first] = actors
     if (this.#roles.hasOldHomes && first !== undefined) await this.#workload.do('move', first)
+  }
+
+  /** An actor that moved asks the Python actor again after a while, and its callbacks are refused until the owner approves. */
+  async #approveLate(): Promise<void> {
+    const { python, time } = this.#world
+    const { pythonWork } = this.#workload
+    if (python === null || pythonWork === null) return
+    await time.runUntil(time.now() + 600_000)
+    await this.#world.during(this.#forEach((actor) => pythonWork.settle(actor)))
+    await this.#world.during(this.#forEach((actor) => this.#workload.approveAll(actor)))
   }
 
   /** Homes that actors have left turn evil, while their owners continue, and perhaps move again. */

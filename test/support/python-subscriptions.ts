@@ -314,6 +314,8 @@ export class PythonSubscriber {
   #copies = new Map<string, PythonCopy>()
   /** Peers of whose data a fetch failed after their callback was acknowledged (WIRE-RESTORE-08, WIRE-ADDRESS-04). */
   readonly lost = new Set<string>()
+  /** Peers whose copy keeps names that a sync acknowledged as deleted, because the full state deletes nothing (WIRE-RESTORE-09). */
+  readonly kept = new Set<string>()
   /** By peer: the permissions that it granted, as they were read or received last. */
   #permissions = new Map<string, CachedPermissions>()
   /** By subscription: the callbacks that are being processed, one after the other. */
@@ -534,7 +536,11 @@ export class PythonSubscriber {
     let applied = 0
     // The time becomes a name in the copy (WIRE-RESTORE-22).
     for (const diff of data) applied += this.#feed(found, diff.sequence, withTime(diff.data, diff.timestamp))
-    if (applied === 0) await this.baseline(trust)
+    if (applied === 0) {
+      const shown = await this.baseline(trust)
+      const { values, lists } = this.copyOf(trust.peerid)
+      if (data.length > 0 && values.size + lists.size > shown) this.kept.add(trust.peerid)
+    }
     // A number 0 does not lower the last one (WIRE-RESTORE-14). What waits in the queue stays there (WIRE-RESTORE-21).
     if (sequence > 0 || found.last === 0) found.last = sequence
     if (data.length > 0) await this.#peer.call('PUT', path, trust.secret, { sequence })
