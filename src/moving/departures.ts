@@ -224,15 +224,14 @@ export class Departures {
   async stop(actorId: string): Promise<boolean> {
     const { store, now } = this.#deps
     const stopped = await store.write(async (tx) => {
-      const actor = await lockResident(tx, actorId)
       const found = await stopMove(tx, actorId, now())
-      if (actor !== null && found !== null) await this.#noteStay(tx, actor)
+      if (found !== null) await this.#noteStay(tx, found.actor)
       return found
     })
     if (stopped === null) return false
     noteAct(actorId, 'DELETE', 'move')
     // Without this message, the new service notices by itself that the actor does not come.
-    await this.#call(stopped, 'DELETE', '')
+    await this.#call(stopped.departure, 'DELETE', '')
     return true
   }
 
