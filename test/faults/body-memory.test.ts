@@ -145,7 +145,7 @@ describe('large request bodies at the same time', () => {
     for (const each of slow) each.close()
   })
 
-  it('never take more than the memory of the process for 32 bodies of 1.5 MB (HTTP-28)', async () => {
+  it('never take more than the memory of the process for 160 bodies of 1.5 MB (HTTP-28)', async () => {
     if (!existsSync('/proc/self/clear_refs')) return
     const service = await start()
     const actor = await service.createActor()
@@ -163,10 +163,11 @@ describe('large request bodies at the same time', () => {
       for (let warm = 0; warm < 10; warm++) assert.equal((await send('warm')).status, 204)
       forget(process.pid)
       const idle = peakOf(process.pid)
-      const answers = await Promise.all(Array.from({ length: 32 }, (_, n) => send(`p${n}`)))
+      const answers = await Promise.all(Array.from({ length: 160 }, (_, n) => send(`p${n}`)))
       assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([204]))
       const grown = peakOf(process.pid) - idle
-      assert.ok(grown < 64 * 1_048_576, `${grown} bytes`)
+      // The bodies alone have 240 MB. The memory counts pages of files, too, and what no collection has freed yet.
+      assert.ok(grown < 144 * 1_048_576, `${grown} bytes`)
     } finally {
       await process.stop()
     }
