@@ -42,17 +42,20 @@ export async function readMove(client: PeerClient, address: string): Promise<Mov
   const fields = outcome.status === 200 ? membersIn(outcome.body) : null
   if (fields === null) return { kind: 'failed', reason: `The address answered ${outcome.status} without a move` }
   const text = (name: string): string | null => stringValue(fields.get(name) ?? known('null'))
-  const [state, to, publicKey] = [text('state'), text('to'), publicKeyIn(fields.get('key') ?? 'null')]
-  const isLeaving = state === 'moving' || state === 'moved'
-  if (publicKey === null || (isLeaving ? to === null : state !== 'arrived'))
+  const [leaving, publicKey] = [leavingIn(text), publicKeyIn(fields.get('key') ?? 'null')]
+  if (publicKey === null || (leaving === null && text('state') !== 'arrived'))
     return { kind: 'failed', reason: 'The statement of the address about moves is not complete' }
-  const leaving = to === null ? null : { to, notice: text('notice'), tokenHash: text('token_hash') }
-  if (state === 'moved' && leaving?.notice === null)
-    return { kind: 'failed', reason: 'The address states a move without its notice' }
   const list = (name: string): string[] =>
     (elements(fields.get(name) ?? known('[]')) ?? []).map((one) => stringValue(one) ?? '')
   const [cameFrom, notices] = [list('from'), list('notices').slice(0, mostNotices)]
-  return { kind: 'read', home: { publicKey, cameFrom, leaving: isLeaving ? leaving : null, notices } }
+  return { kind: 'read', home: { publicKey, cameFrom, leaving, notices } }
+}
+
+/** A running move, or a finished one, which has a notice. Null: neither, or it is not complete. */
+function leavingIn(text: (name: string) => string | null): PublishedMove | null {
+  const [state, to, notice] = [text('state'), text('to'), text('notice')]
+  const isComplete = state === 'moving' || (state === 'moved' && notice !== null)
+  return isComplete && to !== null ? { to, notice, tokenHash: text('token_hash') } : null
 }
 
 /** Former addresses of one home. */
