@@ -107,7 +107,7 @@ forEachService((start) => {
         assert.deepEqual(data[0]?.data, deleted)
         await passUntil(clock, [service], () => callbacks().length >= 2 && pushes() === 1)
         assert.deepEqual(callbacks()[1], ['diff', 1, deleted])
-        // What is stored under the name afterwards, and deleted again, stays hidden.
+        // A later value under the name stays hidden, and so does its deletion.
         const count = callbacks().length
         await put(name, 'later')
         assert.equal((await actor.request('DELETE', `/properties/${name}`)).status, 204)
