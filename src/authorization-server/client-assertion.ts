@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Client } from './client.ts'
 import type { ClientKeys } from './documents/client-keys.ts'
+import { OAuthError } from './oauth-error.ts'
 
 /** Algorithms of public keys. A client signs with the key that it has. */
 export const assertionAlgorithms: readonly string[] = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
@@ -50,7 +51,7 @@ export class ClientAssertions {
   async #payload(client: Client, assertion: string): Promise<JWTPayload | null> {
     if (assertion.length > mostCharacters) return null
     // Loaded with the first assertion, so that a start does not load it.
-    const { errors, jwtVerify } = await import('jose')
+    const { jwtVerify } = await import('jose')
     const { clientId } = client
     try {
       const { payload } = await jwtVerify(assertion, (header) => this.#deps.keys.find(client, header), {
@@ -64,9 +65,9 @@ export class ClientAssertions {
       })
       return payload
     } catch (error) {
-      // jose throws a TypeError when a key does not fit the algorithm.
-      if (error instanceof errors.JOSEError || error instanceof TypeError) return null
-      throw error
+      // The client made the assertion and the keys, so every other failure is one of them: a key may be no point of its curve.
+      if (error instanceof OAuthError) throw error
+      return null
     }
   }
 

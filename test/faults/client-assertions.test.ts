@@ -140,6 +140,28 @@ forEachService((start) => {
       assert.deepEqual(await outcomeOf(service, { client_id: id, client_secret: 'x' }), [401, 'invalid_client'])
     })
 
+    it('gets none with keys that are no keys, and causes no server error (OTK-20)', async () => {
+      const service = await start()
+      const signer = await newSigner()
+      for (const changed of [
+        { x: 'AA', y: 'AA' },
+        { x: 7 },
+        { crv: 'P-999' },
+        { kty: 'none' },
+        { kty: null },
+        { kty: 'RSA', n: '', e: 'AQAB' },
+        { alg: 'ES384' },
+        { use: 'enc' },
+        { key_ops: 'verify' },
+      ]) {
+        const key = { ...signer.jwk, ...changed } as JWK
+        const { client_id: id } = await registerClient(service, members([key]))
+        const assertion = await signer.sign(claimsOf(id, service))
+        const outcome = await outcomeOf(service, asserted(assertion))
+        assert.deepEqual(outcome, [401, 'invalid_client'], JSON.stringify(changed))
+      }
+    })
+
     it('authenticates in one way (OTK-20)', async () => {
       const service = await start()
       const signer = await newSigner()
