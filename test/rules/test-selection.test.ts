@@ -200,6 +200,38 @@ describe('the limit of processor time', () => {
     assert.ok(lines.some((line) => /^✖ busy took \d+\.\d s of processor time, more than 0 s: /.test(line)))
   })
 
+  it('judges a file by its time without other files, and by the tests of that run', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-limit-'))
+    const file = join(folder, 'busy.test.mjs')
+    const begun = JSON.stringify(join(folder, 'begun'))
+    // Only the first run is busy, as beside other files, and only the second one fails.
+    writeFileSync(
+      file,
+      `import { existsSync, writeFileSync } from 'node:fs'
+      import { it } from 'node:test'
+      const isSecond = existsSync(${begun})
+      writeFileSync(${begun}, '')
+      it('works', () => {})
+      it('works once', () => {
+        if (isSecond) throw new Error('failed alone')
+        while (process.cpuUsage().user < 2_500_000);
+      })\n`,
+    )
+    const lines: string[] = []
+    const { passed, failed } = await runTestFiles([file], {
+      concurrency: 1,
+      limitSeconds: 60,
+      print: (line) => lines.push(line),
+      everyArea: false,
+      nameOf: () => 'busy',
+      processorLimit: 2,
+    })
+    rmSync(folder, { recursive: true })
+    assert.deepEqual([passed, failed], [1, 1])
+    assert.ok(lines.some((line) => /^busy {2}[01]\.\d s of CPU alone, \d+\.\d s beside other files$/.test(line)))
+    assert.ok(lines.some((line) => line.includes('failed alone')))
+  })
+
   it('is 30 s for a file, with the processes that it starts', () => {
     const results = [
       { file: 'short', processorSeconds: 0 },
@@ -207,7 +239,7 @@ describe('the limit of processor time', () => {
       { file: 'long', processorSeconds: 30.1 },
     ]
     assert.deepEqual(
-      overLimit(results, (file) => `test/${file}`),
+      overLimit(results, (file) => `test/${file}`, 30),
       ['test/long took 30.1 s of processor time, more than 30 s: make it cheaper or split it (CONTRIBUTING.md)'],
     )
   })
