@@ -158,10 +158,18 @@ export async function measureHeavy(
         one = await measure(request, caller)
         isBad ||= isOffender(one, limits)
       }
+      // The memory that an offender leaves to its process would hide the next one, and the garbage of the requests before
+      // makes offenders. So it is measured again in new processes, and offends if it does so in each.
+      for (let again = 0; isBad && again < 2; again += 1) {
+        await service.stop()
+        service = await startWarm(database, actor, { oldSpaceMegabytes, warmUps })
+        const next = await measure(request, caller)
+        isBad = isOffender(next, limits)
+        if (!isBad) one = next
+      }
       measured.push(one)
       onMeasured(one)
       if (!isBad) continue
-      // The memory that an offender leaves to its process would hide the next one.
       await service.stop()
       service = await startWarm(database, actor, { oldSpaceMegabytes, warmUps })
     }
