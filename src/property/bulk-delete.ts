@@ -12,7 +12,7 @@ import type { Change, Record } from './change.ts'
 import type { KindRoom } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
 import { rejectedDelete } from './property-errors.ts'
-import { readPages, shortParts } from './property-pages.ts'
+import { readNamePages, readPages, shortParts } from './property-pages.ts'
 import {
   deleteNamedProperties,
   findNamedProperties,
@@ -44,7 +44,10 @@ export async function deleteProperties(
   await passHooks(deps, access, judged)
   await deps.room.writer.change(access, async (tx, record, _actor, flush) => {
     const reads = { read: <T>(work: (q: Transaction) => Promise<T>): Promise<T> => work(tx) }
-    for await (const page of readPages(reads, id, ({ kind }) => holdsItems(kind), names === null ? null : [...judged]))
+    for await (const page of readPages(reads, id, {
+      isNeeded: ({ kind }) => holdsItems(kind),
+      names: names === null ? null : [...judged],
+    }))
       for (const part of shortParts(page)) {
         if (names === null) requireJudged(deps, access, judged, part)
         await deletePart(deps, access, { tx, record }, part)
@@ -63,7 +66,7 @@ async function requireDeletable(
   const operation = { category: 'properties', right: 'delete' } as const
   const judged = new Set<string>()
   if (names === null) await room.permission.requireAll(actor.id, caller, operation, [''])
-  for await (const page of readPages(store, actor.id, () => false, names)) {
+  for await (const page of readNamePages(store, actor.id, names)) {
     const found = page.map(({ name }) => name)
     await room.permission.requireAll(actor.id, caller, operation, found)
     for (const name of found) judged.add(name)
@@ -77,7 +80,7 @@ async function passHooks({ store, room }: BulkDeleteDeps, access: Access, names:
   const { id } = access.actor
   const hooked = [...names].filter((name) => !gate.isOpen(access, 'delete', name))
   if (hooked.length === 0) return
-  for await (const page of readPages(store, id, () => true, hooked)) {
+  for await (const page of readPages(store, id, { isNeeded: () => true, names: hooked })) {
     const rows = page.flatMap(({ stored }) => stored ?? [])
     const lists = rows.flatMap(({ name, kind }) => (holdsItems(kind) ? name : []))
     // The heads belong to the items, so one snapshot reads both.

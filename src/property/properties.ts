@@ -14,7 +14,7 @@ import { holdsItems, kinds, valueOf } from './kinds.ts'
 import type { ListReader, SeenList } from './lists/list-reader.ts'
 import { type BulkDeleteDeps, deleteProperties } from './bulk-delete.ts'
 import { propertyNotFound } from './property-errors.ts'
-import { readPages, readTogether } from './property-pages.ts'
+import { type PageSelection, readPages, readTogether } from './property-pages.ts'
 import {
   findKinds,
   findNamedProperties,
@@ -36,7 +36,7 @@ interface PropertiesDeps extends BulkDeleteDeps {
   readonly versions: Versions
 }
 
-/** A property as `namePages` has it. The content is as it is stored, and null when it is long. */
+/** A property as `namePages` has it. The content is as it is stored, and null when it is long or was not requested. */
 export interface NamedProperty extends Pick<StoredProperty, 'name' | 'kind'> {
   readonly content: string | null
 }
@@ -240,11 +240,11 @@ export class Properties {
   /** The rows whose content is needed, and all short ones, in pages. The last page has the declared values without a row. */
   async *#rowsInPages(
     { actor }: Access,
-    isNeeded: (property: Pick<UnreadProperty, 'kind'>) => boolean,
+    isNeeded: (property: Pick<UnreadProperty, 'name' | 'kind'>) => boolean,
     names: readonly string[] | null = null,
   ): AsyncGenerator<readonly UnreadProperty[], undefined> {
     const seen = new Set<string>()
-    for await (const page of readPages(this.#deps.store, actor.id, isNeeded, names)) {
+    for await (const page of readPages(this.#deps.store, actor.id, { isNeeded, names })) {
       for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
       yield page.flatMap(({ stored }) => stored ?? [])
     }
@@ -275,9 +275,12 @@ export class Properties {
    * The names and kinds that `pages` would show, in pages: first the declared values without a row, then the rows by name after
    * `after`. Long values are read only for hooks, and are null otherwise.
    *
-   * @param after only rows after this name. Null: everything.
+   * @param from.after only rows after this name. Null: everything.
    */
-  async *namePages(access: Access, after: string | null = null): AsyncGenerator<readonly NamedProperty[], undefined> {
+  async *namePages(
+    access: Access,
+    { after = null, contents = 'none' }: { readonly after?: string | null } & Pick<PageSelection, 'contents'> = {},
+  ): AsyncGenerator<readonly NamedProperty[], undefined> {
     const { gate } = this.#deps.room
     const { id } = access.actor
     const isHooked = ({ name }: { readonly name: string }): boolean => !gate.isOpen(access, 'get', name)
@@ -292,7 +295,7 @@ export class Properties {
         isHooked,
       )
     }
-    for await (const page of readPages(this.#deps.store, id, isHooked, null, after ?? ''))
+    for await (const page of readPages(this.#deps.store, id, { isNeeded: isHooked, after: after ?? '', contents }))
       yield await this.#namedOf(access, page, isHooked)
   }
 
@@ -498,10 +501,11 @@ export class Properties {
       }
       for (const [name, below] of members(value) ?? []) await look([...path, name], below)
     }
-    for await (const rows of this.#rowsInPages(access, ({ kind }) => !holdsItems(kind))) {
+    const isNeeded = ({ name, kind }: Pick<UnreadProperty, 'name' | 'kind'>): boolean =>
+      !holdsItems(kind) && !judge(name).allowed
+    for await (const rows of this.#rowsInPages(access, isNeeded)) {
       for (const row of rows) {
-        if (holdsItems(row.kind) || judge(row.name).allowed) continue
-        await look([row.name], room.declared.current(row).content)
+        if (isNeeded(row)) await look([row.name], room.declared.current(row).content)
       }
       if (left <= 0 || characters > mostPartCharacters) break
     }

@@ -8,6 +8,7 @@ import {
   findPropertyPage,
   type ListedProperty,
   pageRows,
+  type PropertyPageQuery,
   type UnreadProperty,
 } from './property-store.ts'
 
@@ -28,7 +29,7 @@ export async function readTogether(
   actorId: string,
   names: readonly string[] | null = null,
 ): Promise<readonly UnreadProperty[] | null> {
-  const page = await findPropertyPage(q, actorId, '', names)
+  const page = await findPropertyPage(q, actorId, { after: '', names, contents: 'short' })
   const bytes = page.reduce((sum, row) => sum + row.bytes, 0)
   if (page.length === pageRows || bytes > togetherBytes) return null
   const stored = page.flatMap((row) => row.stored ?? [])
@@ -42,22 +43,20 @@ function byName(a: UnreadProperty, b: UnreadProperty): number {
   return a.name < b.name ? -1 : 1
 }
 
-/**
- * All properties by name, page by page. Each page is read on its own, so a change in between shows in later pages only.
- *
- * @param isNeeded whether the content is needed. Other long contents are null.
- * @param names only the properties of these names. Null: all.
- * @param start only the properties after this name.
- */
+/** The part of all properties that is read. */
+export interface PageSelection extends Partial<PropertyPageQuery> {
+  /** Whether the content is needed. Other long contents are null. */
+  readonly isNeeded: IsNeeded
+}
+
+/** All properties by name, page by page. Each page is read on its own, so a change in between shows in later pages only. */
 export async function* readPages(
   store: Pick<Reads, 'read'>,
   actorId: string,
-  isNeeded: IsNeeded,
-  names: readonly string[] | null = null,
-  start = '',
+  { isNeeded, after: start = '', names = null, contents = 'short' }: PageSelection,
 ): AsyncGenerator<readonly ListedProperty[], undefined> {
   for (let after = start; ; ) {
-    const page = await store.read((q) => findPropertyPage(q, actorId, after, names))
+    const page = await store.read((q) => findPropertyPage(q, actorId, { after, names, contents }))
     for (const part of partsOf(page, isNeeded)) {
       yield await complete(store, actorId, part, isNeeded)
       // Other work runs between two parts: the driver of SQLite is synchronous.
@@ -67,6 +66,15 @@ export async function* readPages(
     if (last === undefined || page.length < pageRows) return
     after = last.name
   }
+}
+
+/** The names and kinds of all properties, in pages. */
+export function readNamePages(
+  store: Pick<Reads, 'read'>,
+  actorId: string,
+  names: readonly string[] | null = null,
+): AsyncGenerator<readonly ListedProperty[], undefined> {
+  return readPages(store, actorId, { isNeeded: () => false, names, contents: 'none' })
 }
 
 /** Divides a page, so that the contents of each part would fit into memory together. */

@@ -76,27 +76,35 @@ export interface ListedProperty {
   readonly stored: UnreadProperty | null
 }
 
+export interface PropertyPageQuery {
+  /** Only the properties after this name. */
+  readonly after: string
+  /** Only the properties of these names. Null: all. */
+  readonly names: readonly string[] | null
+  /** Which contents are read. The other ones are null. */
+  readonly contents: 'short' | 'none'
+}
+
 /**
  * The next properties after a name, by name, at most `pageRows`. They fit into memory together.
  *
- * @param names only the properties of these names. Null: all.
  * @throws ServiceError `actor_not_found`; `value_corrupted`
  */
 export async function findPropertyPage(
   q: Queries,
   actorId: string,
-  after: string,
-  names: readonly string[] | null = null,
+  { after, names, contents }: PropertyPageQuery,
 ): Promise<ListedProperty[]> {
   type Listed = Omit<CheckedRow, 'value'> & { readonly value: string | null; readonly bytes: number }
   const rows = await q.all<Listed | { readonly name: null }>(
     `SELECT property.name, property.kind, property.checksum, property.version, octet_length(property.value) AS bytes,
-       CASE WHEN octet_length(property.value) <= ${smallBytes} THEN property.value END AS value
+       CASE WHEN octet_length(property.value) <= $3 THEN property.value END AS value
      FROM actor LEFT JOIN property ON property.actor_id = actor.id AND property.name > $2
-       ${names === null ? '' : 'AND property.name IN (SELECT name FROM rows($3, name TEXT) AS wanted)'}
+       ${names === null ? '' : 'AND property.name IN (SELECT name FROM rows($4, name TEXT) AS wanted)'}
      WHERE actor.id = $1 ORDER BY property.name LIMIT ${pageRows}`,
     actorId,
     after,
+    contents === 'short' ? smallBytes : 0,
     ...(names === null ? [] : [JSON.stringify(names.map((name) => [name]))]),
   )
   if (rows.length === 0) throw new ServiceError('actor_not_found')

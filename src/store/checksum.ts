@@ -6,7 +6,8 @@ import { crc32 } from 'node:zlib'
 import { ServiceError } from '../errors.ts'
 
 export function checksumOf(actorId: string, name: string, value: string): number {
-  return crc32(`${actorId}\n${name}\n${value}`)
+  // Joining the value would copy it.
+  return crc32(value, crc32(`${actorId}\n${name}\n`))
 }
 
 interface Checked {

@@ -5,7 +5,7 @@ import { quoted, ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
 import { holdsItems, kinds } from '../property/kinds.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
-import { readPages } from '../property/property-pages.ts'
+import { readNamePages, readPages } from '../property/property-pages.ts'
 import { findKinds, type ListedProperty } from '../property/property-store.ts'
 import type { Live } from '../live/live.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
@@ -378,7 +378,7 @@ export class Permissions {
   async *shared(actorId: string, peerId: string): AsyncGenerator<readonly SharedProperty[], undefined> {
     const { store, declared } = this.#deps
     const unseen = new Map(declared.allPresent([]).map((property) => [property.name, property]))
-    for await (const page of readPages(store, actorId, ({ kind }) => holdsItems(kind))) {
+    for await (const page of readPages(store, actorId, { isNeeded: ({ kind }) => holdsItems(kind) })) {
       for (const { name } of page) unseen.delete(name)
       yield await this.#sharedOf(actorId, peerId, page)
     }
@@ -486,7 +486,7 @@ export class Permissions {
       }
     }
     if (operation !== 'delete' || !whole.allowed) return whole
-    for await (const page of readPages(this.#deps.store, actorId, () => false)) {
+    for await (const page of readNamePages(this.#deps.store, actorId)) {
       const refused = page.map(({ name }) => answer(name)).find(({ allowed }) => !allowed)
       if (refused !== undefined) return { ...refused, target: '', decided_as: `properties.delete:${refused.target}` }
     }

@@ -62,7 +62,7 @@ async function* inPages(deps: McpDeps, call: McpRequest, after: string | null): 
   const declared = deps.catalogue.resources.filter(({ template }) => !template.isTemplate).map(view)
   // The first page of names has the properties without a row.
   let fixed: readonly Listed[] | null = after === null ? [...declared, all] : null
-  for await (const page of deps.properties.namePages({ actor, caller }, after)) {
+  for await (const page of deps.properties.namePages({ actor, caller }, { after })) {
     const resources = await readable([...(fixed ?? []), ...page.map(ofProperty)])
     const isFixed = fixed !== null
     fixed = null

@@ -120,7 +120,7 @@ async function readProperties({ properties }: OverviewDeps, access: Access) {
   const mapped: MapDatum[] = []
   let total = 0
   let lists = 0
-  for await (const page of properties.namePages(access)) {
+  for await (const page of properties.namePages(access, { contents: 'short' })) {
     total += page.length
     lists += page.filter(({ kind }) => holdsItems(kind)).length
     mapped.push(...page.slice(0, mostMapped - mapped.length).map(mapDataOf))
