@@ -279,7 +279,13 @@ const isFirstApplied = `(diff.sequence = 1 AND EXISTS (SELECT 1 FROM delivery f 
            AND f.sequence = 1 AND s.sequence > 1 AND (f.outcome IN ('delivered', 'superseded')
              OR (f.outcome = 'waiting' AND s.committed >= 1) OR (f.sent_at IS NOT NULL AND f.answered_at IS NULL))))`
 
-/** The diffs of one answer to a poll, ascending: the first one, and as many further ones as fit into `maxBytes`. */
+/**
+ * The diffs of one answer to a poll, ascending: the first one, and as many further ones as fit into `maxBytes`.
+ *
+ * A peer with callbacks gets only those behind the last number that the answer lacks, such as that of a resync. The Python library
+ * applies diffs up to such a number and acknowledges the later ones without effect, but fetches the full state when it can apply
+ * none. Diffs that delete names remain with those before them, because the full state deletes nothing.
+ */
 export async function findDiffs(
   q: Queries,
   actorId: string,
@@ -290,10 +296,21 @@ export async function findDiffs(
   // The rows are chosen by their sizes, because a database that sums up sizes keeps every column that it reads.
   const rows = await q.all<Row<StoredDiff>>(
     `SELECT diff.sequence, diff.kind, diff.data, diff.replaces, diff.created_at AS "createdAt" FROM (
-       SELECT sequence, SUM(octet_length(data)) OVER (ORDER BY sequence) - octet_length(data) AS bytes_before
-       FROM diff
-       WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND kind <> 'resync' AND cleared_at IS NULL
-         AND NOT ${isFirstApplied}
+       SELECT sequence, SUM(bytes) OVER (ORDER BY sequence) - bytes AS bytes_before
+       FROM (
+         SELECT sequence, bytes, is_last, MAX(CASE WHEN is_last = 0 THEN deletes ELSE 0 END) OVER () AS is_needed
+         FROM (
+           SELECT diff.sequence, octet_length(data) AS bytes,
+             CASE WHEN kind = 'erasure' OR deletions <> '' THEN 1 ELSE 0 END AS deletes,
+             CASE WHEN s.granularity = 'none' OR diff.sequence + ROW_NUMBER() OVER (ORDER BY diff.sequence DESC) = s.sequence + 1
+               THEN 1 ELSE 0 END AS is_last
+           FROM diff JOIN publisher_subscription s ON s.actor_id = diff.actor_id AND s.peer_id = diff.peer_id
+             AND s.subscription_id = diff.subscription_id
+           WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND kind <> 'resync'
+             AND cleared_at IS NULL AND NOT ${isFirstApplied}
+         ) AS stored
+       ) AS numbered
+       WHERE is_last = 1 OR is_needed = 1
      ) AS waiting CROSS JOIN diff
      WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND diff.sequence = waiting.sequence
        AND waiting.bytes_before < $4

@@ -351,6 +351,78 @@ forEachService((start) => {
       assert.equal(data[0]?.sequence, 2)
       resolve(204)
     })
+
+    // A write, a deletion, a resync, or the number of a diff that the peer reads alone.
+    type Step = 'put' | 'delete' | 'resync' | number
+    const holes: readonly [granularity: string, steps: readonly Step[], numbers: number[], last: number][] = [
+      ['high', ['put', 'resync', 'put', 'put'], [3, 4], 4],
+      ['high', ['put', 'put', 'resync'], [], 3],
+      ['high', ['resync', 'put'], [2], 2],
+      ['high', ['put', 'resync', 'put', 'resync', 'put'], [5], 5],
+      ['high', ['put', 'delete', 'resync', 'put'], [1, 2, 4], 4],
+      ['high', ['put', 'resync', 'delete', 'put'], [3, 4], 4],
+      ['low', ['put', 'put', 'put', 2], [3], 3],
+      ['low', ['put', 'put', 2], [], 2],
+      ['low', ['put', 'put', 'put', 1], [2, 3], 3],
+      ['low', ['put', 'resync', 'put', 'put', 3], [4], 4],
+      ['none', ['put', 'put', 'put', 2], [1, 3], 3],
+    ]
+    for (const [granularity, steps, numbers, last] of holes) {
+      it(`begin behind what the answer lacks after ${steps.join(', ')}, ${granularity} (SUB-34)`, async () => {
+        const { actor, peer, id, put, service } = await world([400], granularity)
+        const handle = await service.app.actors.get(actor.id)
+        assert.ok(handle !== undefined)
+        const path = `/subscriptions/${peer.peerId}/${id}`
+        for (const step of steps) {
+          if (step === 'put') await put(Math.random())
+          else if (step === 'delete') assert.equal((await actor.request('DELETE', '/properties/mood')).status, 204)
+          else if (step === 'resync') {
+            await handle.subscriptions.suspend('properties')
+            await handle.subscriptions.resume('properties')
+          } else assert.equal((await peer.request('GET', `${path}/${step}`)).status, 200)
+        }
+        const { data, sequence } = (await (await peer.request('GET', path)).json()) as {
+          data: { sequence: number }[]
+          sequence: number
+        }
+        assert.deepEqual([data.map((diff) => diff.sequence), sequence], [numbers, last])
+      })
+    }
+  })
+
+  describe('a Python peer that synchronizes', () => {
+    const made: readonly [steps: ('append' | 'put' | 'resync')[], notes: number[], mood: number | undefined][] = [
+      [['append', 'put', 'resync'], [0], 1],
+      [['append', 'resync', 'put', 'append'], [0, 3], 2],
+      [['append', 'append', 'append', 'resync', 'append'], [0, 1, 2, 4], undefined],
+      [['resync', 'append', 'put', 'append', 'put'], [1, 3], 4],
+    ]
+    for (const [steps, notes, mood] of made) {
+      it(`has the state of its publisher after changes and resyncs (${steps.join(', ')}) that did not arrive (SUB-34)`, async () => {
+        const peer = await PythonPeer.start({ autoAccept: 'friend' })
+        closers.push(() => peer.close())
+        const clock = new ManualClock()
+        const service = await start({ listen: true, now: clock.now, timers: clock.timers })
+        const actor = await service.createActor()
+        assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 201)
+        const handle = await service.app.actors.get(actor.id)
+        assert.ok(handle !== undefined)
+        const subscriber = new PythonSubscriber(peer)
+        await subscriber.subscribe(actor.id)
+        subscriber.processes = false
+        for (const [n, step] of steps.entries()) {
+          if (step === 'append') await handle.list('notes').append(n)
+          else if (step === 'put') assert.equal((await actor.request('PUT', '/properties/mood', n)).status, 204)
+          else {
+            await handle.subscriptions.suspend('properties')
+            await handle.subscriptions.resume('properties')
+          }
+        }
+        await subscriber.sync(actor.id)
+        const { values, lists } = subscriber.copyOf(actor.id)
+        assert.deepEqual([lists.get('notes'), values.get('mood')], [notes, mood])
+      })
+    }
   })
 
   describe('a Python peer whose ingress fails for a while', () => {
