@@ -214,6 +214,7 @@ describe('the limit of processor time', () => {
       it('works', () => {})
       it('works once', () => {
         if (isSecond) throw new Error('failed alone')
+        // Real time: the run judges the processor time of the file.
         while (process.cpuUsage().user < 2_500_000);
       })\n`,
     )

@@ -14,7 +14,8 @@ import { z } from 'zod'
 import type { App } from '../../src/troupe.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { consent, redirectUri } from '../support/oauth-client.ts'
-import { forEachService, sqliteService, type TestService } from '../support/service.ts'
+import { Keeper } from '../support/sdk-keeper.ts'
+import { forEachService, sqliteService } from '../support/service.ts'
 import { sharedProvider, signInAt, TestBrowser } from '../support/sign-in.ts'
 
 function notes(app: App): void {
@@ -44,61 +45,6 @@ function notes(app: App): void {
     return answer?.action === 'accept' ? `Hello, ${String(answer.content['name'])}` : 'Hello'
   })
   app.method('summary', { description: 'Sums up', mcp: { prompt: true } }, async () => 'Sum up my notes')
-}
-
-/** Stores what an SDK expects its caller to store, and opens the owner's browser. */
-class Keeper implements modernSdk.OAuthClientProvider {
-  readonly service: TestService
-  readonly open: (path: string) => Promise<URL>
-  readonly redirectUrl = redirectUri
-  readonly clientMetadata = {
-    client_name: 'An official client',
-    redirect_uris: [redirectUri],
-    token_endpoint_auth_method: 'none',
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-  }
-  back: URL | undefined
-  saved: modernSdk.StoredOAuthTokens | undefined
-  #client: modernSdk.StoredOAuthClientInformation | undefined
-  #verifier = ''
-
-  constructor(service: TestService, open: (path: string) => Promise<URL>) {
-    this.service = service
-    this.open = open
-  }
-
-  state(): string {
-    return 'official-state'
-  }
-
-  clientInformation() {
-    return this.#client
-  }
-
-  saveClientInformation(client: modernSdk.StoredOAuthClientInformation): void {
-    this.#client = client
-  }
-
-  tokens() {
-    return this.saved
-  }
-
-  saveTokens(tokens: modernSdk.StoredOAuthTokens): void {
-    this.saved = tokens
-  }
-
-  async redirectToAuthorization(url: URL): Promise<void> {
-    this.back = await this.open(url.href.slice(this.service.url.length))
-  }
-
-  saveCodeVerifier(verifier: string): void {
-    this.#verifier = verifier
-  }
-
-  codeVerifier(): string {
-    return this.#verifier
-  }
 }
 
 describe('the service', () => {

@@ -1,0 +1,15 @@
+/** Every row of the table of compatibility. */
+import { aiPackages } from './ai-packages.ts'
+import { aiShapes } from './ai-shapes.ts'
+import { identityProviders } from './identity-providers.ts'
+import { oauthClients } from './oauth-clients.ts'
+import { programRows } from './programs.ts'
+import type { CompatRow } from './row.ts'
+
+export const rows: readonly CompatRow[] = [
+  ...aiPackages,
+  ...aiShapes,
+  ...oauthClients,
+  ...identityProviders,
+  ...programRows,
+]
