@@ -96,6 +96,48 @@ export class ServiceError extends Error {
   }
 }
 
+/** The errors that an operator must examine. Clients cause all others and must not be able to fill the log. */
+const faults: ReadonlySet<ErrorCode> = new Set([
+  'server_error',
+  'store_unavailable',
+  'list_corrupted',
+  'value_corrupted',
+  'migration_failed',
+  'newer_data',
+  'file_missing',
+  'secret_lost',
+  'insufficient_storage',
+])
+
+/** Returns true when the log must have the error, because an operator must examine it. */
+export function needsOperator(error: unknown): boolean {
+  return !(error instanceof ServiceError) || faults.has(error.code)
+}
+
+const byStatus: Readonly<Record<number, ErrorCode>> = {
+  400: 'bad_request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  410: 'gone',
+  412: 'precondition_failed',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  429: 'too_many_requests',
+  500: 'server_error',
+  501: 'not_implemented',
+  502: 'service_failed',
+  503: 'unavailable',
+  507: 'quota_exceeded',
+}
+
+/** The code that says what the status of a response says. Statuses without a code of their own are `bad_request` or `server_error`. */
+export function codeOfStatus(status: number): ErrorCode {
+  return byStatus[status] ?? (status >= 500 ? 'server_error' : 'bad_request')
+}
+
 const temporary: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'unavailable', 'shutting_down'])
 
 /** Returns true when the same call may succeed later although nothing about the call changes. */

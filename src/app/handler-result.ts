@@ -32,9 +32,13 @@ export async function requireResult(what: string, output: Schema, result: unknow
     await output.check(given)
   } catch (cause) {
     if (!(cause instanceof ServiceError) || cause.code !== 'invalid_input') throw cause
-    const problem = cause.message.replace(/^Cannot accept (?:the input: )?/, '')
     throw new ServiceError('server_error', undefined, {
-      cause: new Error(`The result of the ${what} does not fit its output: ${problem}`),
+      cause: new Error(`The result of the ${what} does not fit its output: ${outputProblem(cause)}`),
     })
   }
+}
+
+/** Returns the message of a schema about an output, without the words that it has for an input. */
+export function outputProblem({ message }: ServiceError): string {
+  return message.replace(/^Cannot accept (?:the input: )?/, '').replaceAll('Invalid input', 'Invalid output')
 }

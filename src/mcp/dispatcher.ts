@@ -14,8 +14,9 @@ import type { CallMethod } from './method.ts'
 import { mcpMethodOf } from './methods.ts'
 import { McpFailure } from './protocol/failure.ts'
 import type { Id } from './protocol/message.ts'
-import { failed, json, type Reply, rpcError, rpcResult } from './protocol/reply.ts'
+import { failed, json, type Reply, rpcResult } from './protocol/reply.ts'
 import { modernRevision } from './protocol/revisions.ts'
+import { lateError } from './protocol/service-error.ts'
 import type { Streams } from './streams.ts'
 
 /** The most concurrent calls of one client. */
@@ -100,7 +101,7 @@ export class McpDispatcher {
     if (first !== 'message') return first.answer
     const last = answered.then(
       ({ body }) => body,
-      () => rpcError(id, { code: -32603, message: 'Internal error' }),
+      (error: unknown) => lateError(id, error),
     )
     return { kind: 'stream', messages: outgoing.messages(last), close: () => outgoing.left() }
   }

@@ -1,4 +1,5 @@
 /** The endpoint `/mcp` for both eras of the protocol: reads a request body and returns a reply. */
+import { ServiceError } from '../errors.ts'
 import type { McpAccess } from './call/call.ts'
 import type { Codec } from './codecs/codec.ts'
 import { legacyCodec } from './codecs/legacy.ts'
@@ -11,6 +12,7 @@ import { type Id, type Malformed, type Message, readBody } from './protocol/mess
 import { metaKeys, metaOf } from './protocol/meta.ts'
 import { accepted, json, type Reply, rpcError } from './protocol/reply.ts'
 import { asLegacy, type LegacyRevision, since } from './protocol/revisions.ts'
+import { lateError, withId } from './protocol/service-error.ts'
 import { eraOf, judgeModern, legacyRevisionOf } from './protocol-version.ts'
 import { legacyRequest, type McpHeaders, modernRequest } from './request.ts'
 import { sessionEvents } from './sessions/session-events.ts'
@@ -45,15 +47,19 @@ export class McpEndpoint {
   /** @throws ServiceError for errors that determine the HTTP status (503, 429). */
   async post(text: string, headers: McpHeaders, requester: McpRequester): Promise<Reply> {
     const body = readBody(text)
-    // A batch that is too large counts like the largest allowed batch.
-    requester.count(body.kind === 'batch' ? Math.max(1, Math.min(body.entries.length, maxBatchSize)) : 1)
-    switch (body.kind) {
-      case 'malformed':
-        return malformed(body)
-      case 'batch':
-        return this.#batch(body.entries, headers, requester)
-      default:
-        return this.#message(body, headers, requester)
+    try {
+      // A batch that is too large counts like the largest allowed batch.
+      requester.count(body.kind === 'batch' ? Math.max(1, Math.min(body.entries.length, maxBatchSize)) : 1)
+      switch (body.kind) {
+        case 'malformed':
+          return malformed(body)
+        case 'batch':
+          return await this.#batch(body.entries, headers, requester)
+        default:
+          return await this.#message(body, headers, requester)
+      }
+    } catch (error) {
+      throw withId(error, body.kind === 'batch' || body.kind === 'notification' ? undefined : body.id)
     }
   }
 
@@ -145,12 +151,22 @@ export class McpEndpoint {
     if (refusal !== null) return json(400, rpcError(undefined, { code: -32600, message: refusal }))
     const bodies: object[] = []
     for (const entry of entries) {
-      const reply = entry.kind === 'malformed' ? malformed(entry) : await this.#message(entry, headers, requester)
+      const reply = entry.kind === 'malformed' ? malformed(entry) : await this.#entry(entry, headers, requester)
       if (entry.kind === 'notification' || reply.kind === 'empty') continue
       if (reply.kind === 'json') bodies.push(reply.body)
       else for await (const message of reply.messages) bodies.push(message)
     }
     return bodies.length === 0 ? accepted : json(200, bodies)
+  }
+
+  /** An entry that fails after another one ran must not hide the other's response, so its error is in the body. */
+  async #entry(entry: Message, headers: McpHeaders, requester: McpRequester): Promise<Reply> {
+    try {
+      return await this.#message(entry, headers, requester)
+    } catch (error) {
+      if (entry.kind !== 'request' || !(error instanceof ServiceError)) throw error
+      return json(200, lateError(entry.id, error))
+    }
   }
 }
 

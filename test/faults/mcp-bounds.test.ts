@@ -123,7 +123,9 @@ describe('the concurrency limit of one client', () => {
     for (const { id } of questions) {
       await client.send(JSON.stringify({ jsonrpc: '2.0', id, result: { action: 'decline' } }), session)
     }
-    assert.deepEqual((await stream.next()).error, { code: -32603, message: 'Internal error' })
+    const text =
+      'Cannot ask the client: too many questions are waiting for an answer (too_many_requests). Try again in 60 s'
+    assert.deepEqual((await stream.next()).result, { content: [{ type: 'text', text }], isError: true })
     assert.equal(await stream.next(), null)
   })
 
@@ -165,7 +167,7 @@ describe('the rate limit of one client', () => {
       for (const refused of [await client.legacy('tools/list'), await client.modern('tools/list')]) {
         assert.equal(refused.status, 429)
         assert.deepEqual(limitHeaders(refused), ['"mcp";q=5;w=60', '"mcp";r=0;t=60', '12'])
-        assert.equal(refused.body.error, 'too_many_requests')
+        assert.deepEqual(refused.body.error.data, { error: 'too_many_requests' })
       }
       assert.equal((await other.modern('tools/list')).status, 200, 'another client of the actor')
       clock.pass(11_900)

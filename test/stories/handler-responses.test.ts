@@ -303,9 +303,12 @@ describe('a Response for an AI client', () => {
         [
           [csv, false],
           ['{"total":7}', false],
-          ['Cannot show the answer of "image": it is "image/png", and AI clients receive text and JSON only', true],
-          ['"refused" answered with status 404: No such day', true],
-          ['Cannot show the answer of "long": it is longer than 1048576 bytes', true],
+          [
+            'Cannot show the answer of "image": it is "image/png", and AI clients receive text and JSON only (bad_request)',
+            true,
+          ],
+          ['"refused" answered with status 404: No such day (not_found)', true],
+          ['Cannot show the answer of "long": it is longer than 1048576 bytes (bad_request)', true],
         ],
       )
       assert.deepEqual(answers[1]?.structured, { total: 7 })

@@ -324,7 +324,7 @@ describe('/mcp with a token', () => {
     })
     const refusing = await client.legacy('tools/call', { name: 'refuses' })
     assert.deepEqual(refusing.body.result, {
-      content: [{ type: 'text', text: 'Cannot save: the notebook is full' }],
+      content: [{ type: 'text', text: 'Cannot save: the notebook is full (conflict)' }],
       isError: true,
     })
     const leaking = JSON.stringify((await client.legacy('tools/call', { name: 'leaks' })).body)

@@ -1,7 +1,7 @@
 /** Converts errors to responses, in one place. */
 import { present } from '../../json/present.ts'
 import { withoutPeerError } from '../../app/peer-errors.ts'
-import { type ErrorCode, ServiceError } from '../../errors.ts'
+import { needsOperator, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import { type HttpResponse, json } from './response.ts'
 
@@ -12,17 +12,21 @@ export function toServiceError(thrown: unknown): ServiceError {
 }
 
 /** The error formats other than the default of `error` and `message` (WIRE-HTTP-01). */
-export type ErrorFamily = 'spa'
+export type ErrorFamily = 'spa' | ((error: ServiceError) => object)
 
 export function errorResponse(error: ServiceError, family?: ErrorFamily): HttpResponse {
-  const { members, headers, retryAfterSeconds } = error.detail
-  return json(
-    error.status,
-    family === 'spa'
-      ? { error: true, status_code: error.status, message: error.message }
-      : { ...members, error: error.code, message: error.message },
-    { ...sendable(headers), ...present({ 'Retry-After': retryAfterSeconds?.toString() }) },
-  )
+  const { headers, retryAfterSeconds } = error.detail
+  return json(error.status, bodyOf(error, family), {
+    ...sendable(headers),
+    ...present({ 'Retry-After': retryAfterSeconds?.toString() }),
+  })
+}
+
+function bodyOf(error: ServiceError, family: ErrorFamily | undefined): object {
+  if (typeof family === 'function') return family(error)
+  return family === 'spa'
+    ? { error: true, status_code: error.status, message: error.message }
+    : { ...error.detail.members, error: error.code, message: error.message }
 }
 
 /** Drops invalid headers. Errors of an application may contain them, and they must not prevent the response. */
@@ -34,21 +38,8 @@ function sendable(headers: Readonly<Record<string, string>> = {}): Record<string
   )
 }
 
-/** The errors that an operator must examine. Clients cause all others and must not be able to fill the log. */
-const faults: ReadonlySet<ErrorCode> = new Set([
-  'server_error',
-  'store_unavailable',
-  'list_corrupted',
-  'value_corrupted',
-  'migration_failed',
-  'newer_data',
-  'file_missing',
-  'secret_lost',
-  'insufficient_storage',
-])
-
 export function logError(log: Log, error: ServiceError): void {
-  if (faults.has(error.code)) log.error({ error }, 'A request failed')
+  if (needsOperator(error)) log.error({ error }, 'A request failed')
   else if (log.isLevelEnabled('debug'))
     log.debug({ code: error.code, reason: error.detail.reason ?? error.message }, 'A request was refused')
 }

@@ -1,6 +1,6 @@
 /** The value of a handler's own HTTP response for an AI client, which receives text and JSON only. */
 import { discard } from '../../app/handler-response.ts'
-import { quoted, ServiceError } from '../../errors.ts'
+import { codeOfStatus, quoted, ServiceError } from '../../errors.ts'
 
 /** The longest text that a model receives, in bytes. */
 const mostBytes = 1_048_576
@@ -11,8 +11,8 @@ const isJson = /^application\/(?:[^;]+\+)?json\b/i
 /**
  * Returns the text of the response, or its JSON.
  *
- * @throws ServiceError `bad_request` for other content, for a long text, and for a status that says failure. A model
- *   receives the message.
+ * @throws ServiceError `bad_request` for other content and for a long text, and the code of a status that says failure. A
+ *   model receives the message and the code.
  */
 export async function responseValue(name: string, response: Response): Promise<unknown> {
   const type = response.headers.get('content-type') ?? ''
@@ -25,7 +25,10 @@ export async function responseValue(name: string, response: Response): Promise<u
   }
   const text = await boundedText(name, response)
   if (!response.ok)
-    throw new ServiceError('bad_request', `${quoted(name)} answered with status ${response.status}: ${text}`)
+    throw new ServiceError(
+      codeOfStatus(response.status),
+      `${quoted(name)} answered with status ${response.status}: ${text}`,
+    )
   return isJson.test(type) ? (JSON.parse(text) as unknown) : text
 }
 

@@ -15,6 +15,7 @@ const codes: Readonly<Record<McpFailureKind, number>> = {
   missing_capability: -32603,
   url_elicitation: -32042,
   headers_differ: -32602,
+  failed: -32603,
   internal: -32603,
 }
 
@@ -48,5 +49,5 @@ function textOf(message: string, data: object | undefined): string {
 }
 
 function dataOf(kind: McpFailureKind, data: object | undefined): { data?: object } {
-  return data !== undefined && (kind === 'unknown_resource' || kind === 'url_elicitation') ? { data } : {}
+  return data === undefined || kind === 'missing_capability' ? {} : { data }
 }

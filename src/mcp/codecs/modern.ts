@@ -21,6 +21,7 @@ const failures: Readonly<Record<McpFailureKind, readonly [status: number, code: 
   // Unused in this revision: `input_required` carries the question.
   url_elicitation: [200, -32603],
   headers_differ: [400, -32020],
+  failed: [200, -32603],
   internal: [200, -32603],
 }
 

@@ -1,6 +1,6 @@
 /** `tools/call`: checks rights and arguments, awaits the owner's approval, and runs the handler of the tool. */
-import { handlerResult } from '../../app/handler-result.ts'
-import { quoted, ServiceError } from '../../errors.ts'
+import { handlerResult, outputProblem } from '../../app/handler-result.ts'
+import { needsOperator, quoted, ServiceError } from '../../errors.ts'
 import { runAsTask, storeOutcome } from '../tasks/run-as-task.ts'
 import type { McpRequest, Channel, InFlightCall } from '../call/call.ts'
 import type { Tool } from '../catalogue/catalogue.ts'
@@ -12,6 +12,7 @@ import { requireDeclared } from '../../operation/declared-members.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { whenApproved } from '../call/owner-approval.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
+import { textForModel } from '../protocol/service-error.ts'
 import { modernRevision, since } from '../protocol/revisions.ts'
 import { InputRequiredError } from '../call/input-required.ts'
 import type { RunningTask } from '../tasks/running-task.ts'
@@ -69,31 +70,27 @@ async function checked(
   }
 }
 
-/** @throws McpFailure, InputRequiredError, and ServiceError with its own HTTP status. Every other error is a result. */
+/** @throws McpFailure, InputRequiredError. Every other error is a result. */
 async function runTool(deps: McpDeps, call: InFlightCall, tool: Tool, input: unknown): Promise<CallResult> {
-  let answer: unknown
+  let result: CallResult
   try {
-    answer = await runOperation(deps, call, tool.operation, input)
+    const answer = await runOperation(deps, call, tool.operation, input)
+    if (answer === undefined && tool.checkOutput === null) return done
+    result = toolResult(handlerResult(answer ?? null))
   } catch (error) {
     return failed(deps, tool, error)
   }
-  if (answer === undefined && tool.checkOutput === null) return done
-  const result = toolResult(handlerResult(answer ?? null))
   return tool.checkOutput === null || result.isError ? result : conforming(deps, tool, result)
 }
 
 /** The result of a tool that returns nothing. Some clients and models refuse a result without content. */
 const done: CallResult = { content: [{ type: 'text', text: 'Done.' }], isError: false }
 
-/** The model receives the message of an error that the application threw, but no details of an unexpected error. */
+/** The model receives the text and code of an error that the handler threw, but no details of an unexpected error. */
 function failed(deps: McpDeps, tool: Tool, error: unknown): CallResult {
   if (error instanceof InputRequiredError || error instanceof McpFailure) throw error
-  if (error instanceof ServiceError) {
-    if (error.status === 503 || error.code === 'too_many_requests') throw error
-    if (error.status < 500) return errorResult(error.message)
-  }
-  deps.log.error({ error, tool: tool.name }, 'A tool failed')
-  return errorResult('The tool failed. Only the log of the service has the details.')
+  if (needsOperator(error)) deps.log.error({ error, tool: tool.name }, 'A tool failed')
+  return errorResult(textForModel(error) ?? 'The tool failed. Only the log of the service has the details.')
 }
 
 async function conforming(deps: McpDeps, tool: Tool, result: CallResult): Promise<CallResult> {
@@ -102,7 +99,7 @@ async function conforming(deps: McpDeps, tool: Tool, result: CallResult): Promis
     return result
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    deps.log.error({ tool: tool.name, reason: error.message }, 'A tool returned output that violates its schema')
+    deps.log.error({ tool: tool.name, reason: outputProblem(error) }, 'A tool returned output that violates its schema')
     return errorResult('The tool returned output that violates its schema.')
   }
 }

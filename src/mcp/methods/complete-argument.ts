@@ -2,6 +2,7 @@
 import { own } from '../../json/json.ts'
 import type { Completer } from '../../app/mcp-declarations.ts'
 import type { InFlightCall } from '../call/call.ts'
+import { reportingErrors } from '../call/run-operation.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
@@ -19,10 +20,11 @@ export async function completeArgument(deps: McpDeps, call: InFlightCall): Promi
   const { actor, caller } = call.access
   const given = isRecord(context) && isRecord(context['arguments']) ? context['arguments'] : {}
   const texts = Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const known = Object.fromEntries(texts)
   const proposed =
     completer === undefined
       ? []
-      : await completer({ actor: deps.handleOf(actor), caller, value, known: Object.fromEntries(texts) })
+      : await reportingErrors(deps, () => completer({ actor: deps.handleOf(actor), caller, value, known }))
   return complete({
     completion: {
       values: proposed.slice(0, mostValues),

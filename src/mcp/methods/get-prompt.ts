@@ -13,7 +13,7 @@ import { isRecord } from '../protocol/message.ts'
 import { refusedCall, whenApproved } from '../call/owner-approval.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
-import { runOperation } from '../call/run-operation.ts'
+import { reportingErrors, runOperation } from '../call/run-operation.ts'
 
 export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const { name, arguments: given = {} } = call.params
@@ -43,8 +43,9 @@ async function runPrompt(
   { operation, description }: Prompt,
   input: unknown,
 ): Promise<McpResult> {
-  const answer = await runOperation(deps, call, operation, input)
-  const value: unknown = toPlain(handlerResult(answer ?? null))
+  const value: unknown = await reportingErrors(deps, async () =>
+    toPlain(handlerResult((await runOperation(deps, call, operation, input)) ?? null)),
+  )
   return complete({ description, messages: messagesOf(value) })
 }
 

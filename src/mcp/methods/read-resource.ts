@@ -17,7 +17,7 @@ import { refusedCall, whenApproved } from '../call/owner-approval.ts'
 import { requireUri } from '../protocol/resource-uri.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
-import { runOperation } from '../call/run-operation.ts'
+import { reportingErrors, runOperation } from '../call/run-operation.ts'
 
 /** The most list items in one result. */
 export const itemsAtOnce = 100
@@ -73,9 +73,11 @@ async function runDeclared(
   uri: string,
   input: unknown,
 ): Promise<McpResult> {
-  const answer = await runOperation(deps, call, operation, input)
-  if (answer === null || answer === undefined) throw unknownResource(uri)
-  const value: unknown = toPlain(handlerResult(answer))
+  const value: unknown = await reportingErrors(deps, async () => {
+    const answer = await runOperation(deps, call, operation, input)
+    if (answer === null || answer === undefined) throw unknownResource(uri)
+    return toPlain(handlerResult(answer))
+  })
   return complete({ contents: contentsOf(value, uri, mimeType) })
 }
 

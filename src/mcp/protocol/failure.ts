@@ -11,6 +11,8 @@ export type McpFailureKind =
   /** The user must open a URL first (2025-11-25); `data.elicitations` contains it. */
   | 'url_elicitation'
   | 'headers_differ'
+  /** The operation of the application failed; the client receives the text and `data.error`, the code. */
+  | 'failed'
   | 'internal'
 
 /**

@@ -1,5 +1,4 @@
 /** Runs calls that can become tasks: after `mcp.background()` the client receives a task, and the work continues. */
-import { ServiceError } from '../../errors.ts'
 import type { McpRequest, Channel, InFlightCall } from '../call/call.ts'
 import type { Tool } from '../catalogue/catalogue.ts'
 import { modernError } from '../codecs/modern.ts'
@@ -7,6 +6,7 @@ import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
+import { textForModel } from '../protocol/service-error.ts'
 import { modernRevision } from '../protocol/revisions.ts'
 import type { RunningTask } from './running-task.ts'
 import { tasksExtension } from './tasks.ts'
@@ -81,9 +81,8 @@ export async function storeOutcome(
     (result) => ({ result }),
     (error: unknown) => {
       if (error instanceof McpFailure) return { error: modernError(error) }
-      const message = error instanceof ServiceError && error.status < 500 ? error.message : 'Internal error'
       if (!running.signal.aborted) deps.log.error({ error, tool: tool.name }, 'A task failed')
-      return { error: { code: -32603, message } }
+      return { error: { code: -32603, message: textForModel(error) ?? 'Internal error' } }
     },
   )
   try {

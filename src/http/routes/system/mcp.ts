@@ -8,6 +8,7 @@ import { clientKeyOf, type McpAccess } from '../../../mcp/call/call.ts'
 import { type McpEndpoint, type McpRequester, unreadable } from '../../../mcp/endpoint.ts'
 import type { McpHeaders } from '../../../mcp/request.ts'
 import type { Reply } from '../../../mcp/protocol/reply.ts'
+import { transportError } from '../../../mcp/protocol/service-error.ts'
 import { supportedRevisions } from '../../../mcp/protocol/revisions.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
@@ -58,6 +59,7 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/mcp',
       access: 'client',
+      errors: transportError,
       cors: 'mcp',
       summary: 'A message of an AI client (Model Context Protocol), with an access token of the authorization server',
       request: messageBody,
