@@ -75,6 +75,8 @@ export interface ErrorDetail {
   readonly field?: string
   /** Position of an error in the sent JSON, in characters. */
   readonly position?: number
+  /** The request needs a value of the browser that began something. Without a cookie, the error page names that cause. */
+  readonly needsBrowser?: true
   /** The text on pages, from the messages of the reader's language (`pages/languages`). Clients receive the message. */
   readonly onPage?: (messages: never) => string
 }

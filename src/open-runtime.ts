@@ -6,6 +6,7 @@ import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { type Incarnation, startIncarnation } from './incarnation/incarnation.ts'
 import { startAddress } from './config/known-address.ts'
+import { plainHttpWarning } from './config/plain-http.ts'
 import { Live } from './live/live.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
@@ -47,6 +48,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     readReplicas = await openReadReplicas(store, config.readReplicas, database)
     if (!(await keyCheck.fits())) throw unfitKeys(config)
     incarnation = await startIncarnation(store, log)
+    const warning = plainHttpWarning({ baseUrl, config })
+    if (warning !== null) log.warn(warning)
     await startAddress(store, baseUrl, log)
     await rebuildLookups(store, new Set(config.indexedProperties))
   } catch (error) {

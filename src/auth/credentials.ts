@@ -10,6 +10,11 @@ export type Credential =
 
 export const sessionCookie = 'oauth_token'
 
+/** The name of a session cookie that no other service at the same host has. */
+export function ownSessionCookie(name: string): string {
+  return `__Host-${name}`
+}
+
 export function readCredential(
   authorization: string | undefined,
   cookies: string | undefined,
@@ -47,7 +52,7 @@ function readBasic(value: string): Credential {
 }
 
 function readCookie(cookies: string | undefined): Credential {
-  const token = cookieValue(cookies, sessionCookie)
+  const token = sessionCookieValue(cookies, sessionCookie)
   return token === undefined ? { kind: 'none' } : { kind: 'bearer', token, via: 'cookie' }
 }
 
@@ -56,13 +61,26 @@ function readCookie(cookies: string | undefined): Credential {
  * one for another path, and the browser does not say which.
  */
 export function cookieValue(cookies: string | undefined, name: string): string | undefined {
-  let found: string | undefined
-  for (const pair of cookies?.split(';') ?? []) {
+  const [found, ...others] = valuesOf(cookies, name)
+  return others.length === 0 ? found : undefined
+}
+
+function valuesOf(cookies: string | undefined, name: string): string[] {
+  if (cookies === undefined) return []
+  return cookies.split(';').flatMap((pair) => {
     const equals = pair.indexOf('=')
     const value = pair.slice(equals + 1).trim()
-    if (equals < 0 || pair.slice(0, equals).trim() !== name || value === '') continue
-    if (found !== undefined) return undefined
-    found = value
-  }
-  return found
+    return equals < 0 || pair.slice(0, equals).trim() !== name || value === '' ? [] : [value]
+  })
+}
+
+/** Returns true also for several cookies with this name, none of which has an effect. */
+export function hasCookie(cookies: string | undefined, name: string): boolean {
+  return valuesOf(cookies, name).length > 0
+}
+
+/** Returns the value of a cookie of a session: of the own name, else of the name that services at the same host share. */
+export function sessionCookieValue(cookies: string | undefined, name: string): string | undefined {
+  const own = ownSessionCookie(name)
+  return hasCookie(cookies, own) ? cookieValue(cookies, own) : cookieValue(cookies, name)
 }

@@ -11,6 +11,7 @@ import { strayObjects, wrongFiles } from '../file/compare-contents.ts'
 import { hasFileStorage, openFileBytes } from '../file/open-bytes.ts'
 import { findIncarnation } from '../incarnation/incarnation.ts'
 import { addressWarning, otherKnownAddress } from '../config/known-address.ts'
+import { plainHttpWarning } from '../config/plain-http.ts'
 import { countAllPeers } from '../moving/arrival-store.ts'
 import { release } from '../release.ts'
 import { recount } from '../quota/recount.ts'
@@ -45,6 +46,8 @@ export async function doctor(args: readonly string[]): Promise<number> {
   const config = resolveConfig({}, processEnvironment())
   print(`mode      ${config.mode}`)
   print(`address   ${publicUrlOf(config)}`)
+  const warning = plainHttpWarning({ baseUrl: publicUrlOf(config), config })
+  if (warning !== null) print(`http      ${warning}`)
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)

@@ -349,7 +349,7 @@ export const options = {
   allowHttp: flag({
     env: 'TROUPE_ALLOW_HTTP',
     byDefault: (mode) => mode === 'development',
-    text: 'Accepts a `BASE_URL` that is not https in production, and calls peers over http. Passphrases and secrets then cross the network unencrypted.',
+    text: 'Accepts a `BASE_URL` that is not https in production, and calls peers over http. Passphrases and secrets then cross the network unencrypted. Programs work at such an address, but people cannot sign in on its pages, because browsers keep the cookies for https only; Chromium and Firefox keep them at `localhost` too.',
     defaultText: '1 in development, else 0',
   }),
   database: text<string>(

@@ -168,6 +168,7 @@ export class Connections {
         `Cannot connect ${service.name}: this browser has no pending request for it; connect again`,
         {
           reason: 'the state is unknown, used, expired, or bound to another browser or actor',
+          needsBrowser: true,
         },
       )
     }

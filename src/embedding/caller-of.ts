@@ -6,6 +6,7 @@ import type { ClientAccess } from '../authorization-server/client-access.ts'
 import { mayActAt } from '../authorization-server/client-bearer.ts'
 import { type ForgeryRule, isForged } from '../http/dispatch/anti-forgery.ts'
 import { headOf } from '../http/edge/host-request.ts'
+import type { CookieNames } from '../http/edge/cookies/cookie-names.ts'
 import type { RequestHead } from '../http/edge/request.ts'
 import type { Uses } from '../token/last-used.ts'
 import { recognizeToken } from '../token/token-text.ts'
@@ -18,6 +19,7 @@ export interface CallerDeps {
   readonly clientAccess: (token: string) => Promise<ClientAccess | null>
   readonly forgeryRule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>
   readonly baseUrl: string
+  readonly cookieNames: CookieNames
 }
 
 /**
@@ -27,7 +29,7 @@ export interface CallerDeps {
  * @throws ServiceError `store_unavailable`, because a failing store must never look like an anonymous request.
  */
 export async function findCaller(deps: CallerDeps, request: HostRequest): Promise<RequestCaller | undefined> {
-  const head = headOf(request)
+  const head = deps.cookieNames.receivedHead(headOf(request))
   const credential = readCredential(
     head.header('authorization'),
     head.header('cookie'),

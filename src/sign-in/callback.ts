@@ -11,7 +11,7 @@ import type { Entered, SignInAttempt, SessionEntry } from './establish-session.t
 import { type TokenDeliveryMode, type Flow, redirectUrlOf } from './flow.ts'
 import type { FreeText } from './email-entry.ts'
 import type { Person, Provider, Providers } from './provider.ts'
-import { askProvider, SignInRefusal, wrongState } from './refusal.ts'
+import { askProvider, SignInRefusal, unknownState, wrongState } from './refusal.ts'
 import type { SafeTargets } from './safe-target.ts'
 import type { Begun, States } from './states.ts'
 import type { Tickets } from './tickets.ts'
@@ -135,7 +135,7 @@ export class SignInCallback {
   async #consume(state: string | undefined, { browser }: CallbackSender): Promise<Begun> {
     if (state === undefined) throw wrongState('it is missing')
     const begun = await this.#deps.states.consume(state, browser)
-    if (begun === null) throw wrongState('it is unknown, expired, used, or bound to another browser')
+    if (begun === null) throw unknownState()
     return begun
   }
 

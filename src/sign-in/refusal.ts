@@ -144,7 +144,14 @@ export function signInOver(): ServiceError {
   return new ServiceError(
     'bad_request',
     'Cannot continue this sign-in: it took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
+    { needsBrowser: true },
   )
+}
+
+/** Error for a `state` that no sign-in of this browser has. */
+export function unknownState(): ServiceError {
+  const { code, message, detail } = wrongState('it is unknown, expired, used, or bound to another browser')
+  return new ServiceError(code, message, { ...detail, needsBrowser: true })
 }
 
 /** Error for a `state` that is not valid in this browser. @param reason For the log. */

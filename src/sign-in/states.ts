@@ -4,7 +4,7 @@ import { randomToken } from '../secret/random.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Flow } from './flow.ts'
-import { wrongState } from './refusal.ts'
+import { unknownState } from './refusal.ts'
 
 /** Data that the callback needs about the sign-in. */
 export interface Begun {
@@ -70,7 +70,7 @@ export class States {
   /** @throws ServiceError `bad_request` unless this browser has begun the sign-in at this provider. */
   async require(state: string, browser: string | null, provider: string): Promise<Begun> {
     const begun = await this.peek(state, browser)
-    if (begun?.provider !== provider) throw wrongState('it is unknown, expired, used, or bound to another browser')
+    if (begun?.provider !== provider) throw unknownState()
     return begun
   }
 }

@@ -2,7 +2,8 @@
 import { choiceField, optional } from '../json/fields.ts'
 import type { IssuedTokens } from '../token/chain.ts'
 import { type HttpResponse, json } from '../http/edge/response.ts'
-import { deliveryCookies, type TokenDelivery } from '../http/edge/cookies.ts'
+import type { VisitorExchange } from '../http/dispatch/route.ts'
+import type { TokenDelivery } from '../http/edge/cookies/session-cookies.ts'
 
 export const deliveryField = optional<TokenDelivery>(
   choiceField('How the tokens are delivered', ['json', 'cookie', 'hybrid']),
@@ -10,7 +11,11 @@ export const deliveryField = optional<TokenDelivery>(
 )
 
 /** @param further Members that the grant adds to the body, in every delivery. */
-export function tokenResponse(tokens: IssuedTokens, delivery: TokenDelivery, further: object): HttpResponse {
+export async function tokenResponse(
+  { visitor }: Pick<VisitorExchange, 'visitor'>,
+  { tokens, delivery }: { readonly tokens: IssuedTokens; readonly delivery: TokenDelivery },
+  further: object,
+): Promise<HttpResponse> {
   const access = { access_token: tokens.accessToken, token_type: 'Bearer' }
   const refresh = { refresh_token: tokens.refreshToken, refresh_token_expires_in: tokens.refreshExpiresIn }
   const answer = json(200, {
@@ -22,5 +27,6 @@ export function tokenResponse(tokens: IssuedTokens, delivery: TokenDelivery, fur
     ...(delivery === 'cookie' ? {} : access),
     ...(delivery === 'json' ? refresh : { token_delivery: delivery }),
   })
-  return delivery === 'json' ? answer : { ...answer, cookies: deliveryCookies(tokens, delivery) }
+  if (delivery === 'json') return answer
+  return { ...answer, cookies: (await visitor.sessionCookies()).delivery(tokens, delivery) }
 }

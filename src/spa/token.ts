@@ -48,7 +48,7 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
         try {
           if (grant === undefined) throw new ServiceError('bad_request', 'Cannot issue tokens: grant_type is unknown')
           const { tokens, members } = await grant.run(exchange, params)
-          return tokenResponse(tokens, delivery, members)
+          return await tokenResponse(exchange, { tokens, delivery }, members)
         } finally {
           deps.purge.occasionally()
         }

@@ -1,5 +1,7 @@
 /** Authorizes an AI client as the owner: registration, consent on the owner's browser, and tokens. */
 import { createHash } from 'node:crypto'
+import { CookieNames } from '../http/edge/cookies/cookie-names.ts'
+import { browserCookieName } from '../http/edge/cookies/cookies.ts'
 import { randomToken } from '../secret/random.ts'
 import type { Service } from '../service.ts'
 import { AiClient, type ClientTokens } from './ai-client.ts'
@@ -22,8 +24,6 @@ export interface AuthorizeDeps {
 }
 
 const redirectUri = 'https://client.test/callback'
-/** The cookie that binds a consent to the browser of the owner. */
-const browserCookie = '__Host-browser'
 
 export async function authorizeClient(
   { baseUrl, service, fetch, now }: AuthorizeDeps,
@@ -50,7 +50,8 @@ export async function authorizeClient(
   }
   await owner.renew()
   // The page of the consent may be the application's own, so the form is sent without it.
-  const consent = await service.parts.consents.ask(request, owner.actor.id, owner.cookies.get(browserCookie) ?? '')
+  const browser = new CookieNames({ baseUrl, config: service.parts.config }).nameOnWire(browserCookieName)
+  const consent = await service.parts.consents.ask(request, owner.actor.id, owner.cookies.get(browser) ?? '')
   const decided = await owner.fetch(`${baseUrl}/oauth/authorize`, {
     method: 'POST',
     body: new URLSearchParams({ consent, decision: 'allow', trust_type: type }),

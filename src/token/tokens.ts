@@ -246,6 +246,12 @@ export class Tokens {
     return token !== null && judgeAccess(token, this.#deps.now()) === 'alive' ? token : null
   }
 
+  /** Returns whether the token belongs to a session of this service, even an expired one. False for an ended session. */
+  async knows(token: string): Promise<boolean> {
+    if (recognizeToken(token)?.chain !== 'session') return false
+    return (await this.#deps.store.read((q) => this.chainOf(q, token)))?.kind === 'session'
+  }
+
   /** Finds the chain of an access or refresh token, even an expired one. Null for any other string. */
   async chainOf(q: Queries, token: string): Promise<Chain | null> {
     return findChainOf(q, hashSecret(token))

@@ -81,7 +81,7 @@ describe('a browser with a session', () => {
     for (const { httpOnly, secure, sameSite, path } of await page.context().cookies(service.url)) {
       assert.deepEqual(
         { httpOnly, secure, sameSite, path },
-        { httpOnly: true, secure: true, sameSite: 'Lax', path: '/' },
+        { httpOnly: true, secure: false, sameSite: 'Lax', path: '/' },
       )
     }
   })

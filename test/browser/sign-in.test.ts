@@ -61,7 +61,7 @@ describe('a sign-in in a real browser', () => {
       assert.equal(page.url(), `${service.url}/${actor?.id}/www`)
       const cookies = await page.context().cookies()
       const session = cookies.find(({ name }) => name === 'oauth_token')
-      assert.deepEqual([session?.httpOnly, session?.secure, session?.sameSite, session?.path], [true, true, 'Lax', '/'])
+      assert.deepEqual([session?.httpOnly, session?.secure, session?.sameSite, session?.path], [true, false, 'Lax', '/'])
     })
   }
 
@@ -72,7 +72,7 @@ describe('a sign-in in a real browser', () => {
     await victim.goto(`${service.url}/login`)
     const answer = await victim.goto(url.href)
     assert.equal(answer?.status(), 400)
-    assert.match(await victim.locator('main').innerText(), /begun in another browser/)
+    assert.match(await victim.locator('main').innerText(), /you began in another browser/)
     const cookies = await victim.context().cookies()
     assert.equal(
       cookies.some(({ name }) => name === 'oauth_token'),

@@ -65,7 +65,7 @@ describe('the example single-page application', () => {
     assert.deepEqual(await page.evaluate('[document.cookie, {...localStorage}, {...sessionStorage}]'), ['', {}, {}])
     const cookies = await page.context().cookies()
     const refresh = cookies.find(({ name }) => name === 'refresh_token')
-    assert.deepEqual([refresh?.httpOnly, refresh?.secure, refresh?.sameSite, refresh?.path], [true, true, 'Lax', '/'])
+    assert.deepEqual([refresh?.httpOnly, refresh?.secure, refresh?.sameSite, refresh?.path], [true, false, 'Lax', '/'])
     assert.equal(
       cookies.some(({ name }) => ['access_token', 'oauth_token'].includes(name)),
       false,

@@ -106,7 +106,7 @@ forEachService((start) => {
       const { page } = await assertNoSignIn(service, () => claimOn(browser, sub))
       assert.ok(page.includes(email))
       assert.ok(!page.includes(squatted.id))
-      assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
+      assert.deepEqual([...browser.cookies.keys()], ['troupe-browser'])
     })
 
     it('keeps its data under another name, and cannot read the person’s actor (IDP-08)', async () => {
@@ -684,7 +684,7 @@ forEachService((start) => {
         ...sent,
         ...[browser, typing].flatMap(({ cookies }) =>
           // The cookie that marks an earlier sign-in is not secret.
-          [...cookies].flatMap(([name, value]) => (name === '__Host-signed-in' ? [] : [value])),
+          [...cookies].flatMap(([name, value]) => (name === 'troupe-signed-in' ? [] : [value])),
         ),
         idp.clientSecret,
       ]

@@ -89,7 +89,11 @@ describe('the credential of a request', () => {
     ['oauth_token', null],
     ['xoauth_token=t', null],
     ['OAUTH_TOKEN=t', null],
-    ['__Host-oauth_token=t', null],
+    ['__Host-oauth_token=t', 't'],
+    ['oauth_token=shared; __Host-oauth_token=t', 't'],
+    ['__Host-oauth_token=t; oauth_token=shared', 't'],
+    ['__Host-oauth_token=; oauth_token=shared', 'shared'],
+    ['__Host-oauth_token=t; __Host-oauth_token=u; oauth_token=shared', null],
     ['a=oauth_token=t', null],
     [';;;=;', null],
   ]

@@ -157,7 +157,7 @@ describe('the page after a redirect', () => {
     assert.equal(answer.headers.get('location'), 'http://troupe.test/')
     assert.match(await textAt(browser, answer), /role="status">You’ve been signed out\.</)
     assert.ok(!(await (await browser.get('/')).text()).includes('You’ve been signed out'))
-    assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
+    assert.deepEqual([...browser.cookies.keys()], ['troupe-browser'])
   })
 
   it('reports the sign-out in place of JSON, also when the user opens the URL or the session had expired', async () => {
@@ -193,7 +193,7 @@ describe('the page after a redirect', () => {
       if (!hasCookie) browser.cookies.delete('oauth_token')
       const answer = await browser.get(`/${owner}/www/apps`)
       assert.match(await textAt(browser, answer), /role="status">Your session expired\. Sign in to continue\.</)
-      assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
+      assert.deepEqual([...browser.cookies.keys()], ['troupe-browser'])
     }
     const stranger = new TestBrowser(service)
     assert.ok(!(await textAt(stranger, await stranger.get(`/${owner}/www/apps`))).includes('expired'))

@@ -271,7 +271,7 @@ forEachService((start) => {
       const page = await EmailPage.open(home, '/oauth/login/email', known)
       assert.equal((await page.send({ action: 'send', email: 'ada@example.com' })).status, 200)
       assert.equal((await page.enter(mails.at(-1)?.code ?? '')).status, 302)
-      const mark = known.cookies.get('__Host-known-browser') ?? ''
+      const mark = known.cookies.get('troupe-known-browser') ?? ''
       assert.match(mark, /^[\w-]{43}\.[\w-]{43}$/)
       for (const n of [1, 2, 3]) await send(from(`192.0.2.${n + 10}`))
       assert.equal(await send(office), 429)
@@ -286,7 +286,7 @@ forEachService((start) => {
         `${'A'.repeat(43)}.`,
       ]) {
         const forged = new TestBrowser(office)
-        forged.cookies.set('__Host-known-browser', value)
+        forged.cookies.set('troupe-known-browser', value)
         assert.equal(await send(office, forged), 429, value.slice(0, 20))
       }
     })

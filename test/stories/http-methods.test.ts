@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import { CookieNames } from '../../src/http/edge/cookies/cookie-names.ts'
+import { browserCookieName } from '../../src/http/edge/cookies/cookies.ts'
 import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { requestText, Wire } from '../support/wire.ts'
@@ -50,12 +52,13 @@ describe('the service', () => {
 
   it('responds to HEAD at every GET route with the status and headers of GET, without a body (HTTP-13)', async () => {
     const wire = await Wire.open(service.url, { isHead: true })
+    const names = new CookieNames({ baseUrl: service.url, config: { mode: 'development' } })
     let count = 0
     for (const route of routes.filter(({ id, method }) => method === 'GET' && !oneTime.has(id))) {
       for (const accept of ['*/*', 'application/json', 'text/html']) {
         const [path] = requestOf(route, actor.id, {})
         // The cookie of a browser is made at its first visit.
-        const cookie = `__Host-browser=${'x'.repeat(43)}`
+        const cookie = `${names.nameOnWire(browserCookieName)}=${'x'.repeat(43)}`
         const headers = { ...authorized(), accept, cookie, 'accept-encoding': 'identity', 'x-request-id': 'same' }
         const get = await service.request(path, { headers })
         const length = Buffer.byteLength(await get.text())

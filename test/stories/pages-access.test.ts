@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { github, google } from '../../src/index.ts'
+import { CookieNames } from '../../src/http/edge/cookies/cookie-names.ts'
 import { everything, TestCallers } from '../support/callers.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { declareAll, furnish, planted, requestOf, routes, sampleOf } from '../support/routes.ts'
@@ -37,9 +38,12 @@ function choosing(configured: Configured, actorId: string, path: string): string
   return `${baseUrl}/oauth/login/google?actor=${actorId}&redirect=${asked}`
 }
 
+const names = new CookieNames({ baseUrl, config: { mode: 'development' } })
+const ownCookie = names.nameOnWire('__Host-oauth_token')
+
 const expired = [
-  'oauth_token=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
-  '__Host-notice=sessionExpired; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax',
+  `${ownCookie}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`,
+  `${names.nameOnWire('__Host-notice')}=sessionExpired; Max-Age=600; Path=/; HttpOnly; SameSite=Lax`,
 ]
 
 const start = sqliteService()
@@ -151,8 +155,10 @@ for (const configured of ['none', 'one', 'several'] as const) {
       })
 
       it(`at ${path} delete an expired cookie on the way to sign-in (R-PAGE-01)`, async () => {
-        const answer = await ask(path, { ...asBrowser, cookie: 'oauth_token=gone' })
+        const answer = await ask(path, { ...asBrowser, cookie: `${ownCookie}=gone` })
         assert.deepEqual(answer, asked(configured, actor.id, path, expired))
+        const ofOthers = await ask(path, { ...asBrowser, cookie: 'oauth_token=of-another-service' })
+        assert.deepEqual(ofOthers, asked(configured, actor.id, path))
       })
 
       it(`at ${path} reject peers, clients and trustees, whatever their rights (R-PAGE-01)`, async () => {
@@ -204,7 +210,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
         login(actor.id, ''),
         [],
       ])
-      const [status, location, cookies] = await ask('', { ...asBrowser, cookie: 'oauth_token=gone' })
+      const [status, location, cookies] = await ask('', { ...asBrowser, cookie: `${ownCookie}=gone` })
       assert.deepEqual([status, location, cookies], [302, login(actor.id, ''), expired])
     })
 

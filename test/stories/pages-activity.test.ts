@@ -109,7 +109,7 @@ forEachService((start) => {
       }
       assert.deepEqual(await dayOf({}), ['Monday, 30 November 2026', '30 Nov 2026, 12:00:00 UTC'])
       const { cookie } = browser.headers
-      assert.deepEqual(await dayOf({ cookie: `${cookie}; __Host-time-zone=Pacific/Auckland` }), [
+      assert.deepEqual(await dayOf({ cookie: `${cookie}; troupe-time-zone=Pacific/Auckland` }), [
         'Tuesday, 1 December 2026',
         '1 Dec 2026, 01:00:00 GMT+13',
       ])

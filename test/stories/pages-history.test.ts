@@ -12,7 +12,7 @@ const cookieIn = (answer: Response): string =>
   answer.headers
     .getSetCookie()
     .map((cookie) => cookie.split(';')[0] ?? '')
-    .find((cookie) => cookie.startsWith('__Host-notice=')) ?? ''
+    .find((cookie) => cookie.startsWith('troupe-notice=')) ?? ''
 
 forEachService((start) => {
   interface World {
@@ -96,8 +96,8 @@ forEachService((start) => {
       const same = await change('/properties/color', { value: 'red', value_type: 'text' })
       assert.match(same.page, /Saved\./)
       assert.equal(requestIn(same.page), '')
-      assert.equal(requestIn(await open('/properties', '__Host-notice=saved.unknown')), '')
-      assert.equal(requestIn(await open('/properties', '__Host-notice=saved."><script>')), '')
+      assert.equal(requestIn(await open('/properties', 'troupe-notice=saved.unknown')), '')
+      assert.equal(requestIn(await open('/properties', 'troupe-notice=saved."><script>')), '')
       const off = await world({ historyDays: 0 })
       const created = await off.change('/properties', { property_name: 'a', property_value: '1', value_type: 'number' })
       assert.equal(requestIn(created.page), '')

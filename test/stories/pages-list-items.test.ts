@@ -118,7 +118,7 @@ forEachService((start) => {
         })
         assert.equal(answer.status, 302)
         assert.deepEqual(cookiesOf(answer), [
-          '__Host-notice=moved.<request>; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+          'troupe-notice=moved.<request>; Max-Age=60; Path=/; HttpOnly; SameSite=Lax',
         ])
         assert.deepEqual(await stored(world), order)
         const { search, hash } = new URL(answer.headers.get('location') ?? '')

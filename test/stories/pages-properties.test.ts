@@ -443,14 +443,14 @@ forEachService((start) => {
         [302, `http://troupe.test/${actor.id}/www/properties`],
       )
       assert.deepEqual(cookiesOf(answer), [
-        '__Host-notice=created.<request>; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+        'troupe-notice=created.<request>; Max-Age=60; Path=/; HttpOnly; SameSite=Lax',
       ])
       assert.equal(await stored(world, 'color'), 'blue')
       assert.deepEqual(
         service.changes.map(({ subtarget, blob, by }) => [subtarget, blob, by.kind]),
         [['color', '"blue"', 'creator']],
       )
-      const cookie = `oauth_token=${browser.token}; __Host-notice=created`
+      const cookie = `oauth_token=${browser.token}; troupe-notice=created`
       const head = await service.request(`/${actor.id}/www/properties`, {
         method: 'HEAD',
         headers: { ...asBrowser, cookie },
@@ -458,10 +458,8 @@ forEachService((start) => {
       assert.deepEqual([head.status, head.headers.getSetCookie()], [200, []])
       const page = await browser.get('/properties', { cookie })
       assert.equal(listings[0]?.notice, 'Created.')
-      assert.deepEqual(page.headers.getSetCookie(), [
-        '__Host-notice=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
-      ])
-      await browser.get('/properties', { cookie: `oauth_token=${browser.token}; __Host-notice=<b>` })
+      assert.deepEqual(page.headers.getSetCookie(), ['troupe-notice=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'])
+      await browser.get('/properties', { cookie: `oauth_token=${browser.token}; troupe-notice=<b>` })
       assert.equal(listings[0]?.notice, null)
     })
 
@@ -716,7 +714,7 @@ forEachService((start) => {
           name,
         )
         assert.deepEqual(cookiesOf(answer), [
-          '__Host-notice=saved.<request>; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+          'troupe-notice=saved.<request>; Max-Age=60; Path=/; HttpOnly; SameSite=Lax',
         ])
         assert.equal(await stored(world, name), 'red', name)
         assert.equal((await world.browser.get(`/properties/${encodeURIComponent(name)}`)).status, 200)
@@ -855,7 +853,7 @@ forEachService((start) => {
           [302, `http://troupe.test/${world.actor.id}/www/properties/notes?page=2`],
         )
         assert.deepEqual(cookiesOf(answer), [
-          '__Host-notice=addedSeveral.<request>; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+          'troupe-notice=addedSeveral.<request>; Max-Age=60; Path=/; HttpOnly; SameSite=Lax',
         ])
         assert.deepEqual(((await stored(world, 'notes')) as unknown[]).slice(49), items)
         assert.equal(world.service.changes.length, 1)

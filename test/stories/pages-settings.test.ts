@@ -33,11 +33,11 @@ forEachService((start) => {
       const { service, browser } = await open()
       const answer = await browser.send('/settings', appearance)
       assert.equal(answer.status, 302)
-      const set = answer.headers.getSetCookie().filter((cookie) => !cookie.startsWith('__Host-notice'))
+      const set = answer.headers.getSetCookie().filter((cookie) => !cookie.startsWith('troupe-notice'))
       assert.deepEqual(set, [
-        '__Host-language=de; Max-Age=31536000; Path=/; Secure; HttpOnly; SameSite=Lax',
-        '__Host-theme=dark; Max-Age=31536000; Path=/; Secure; HttpOnly; SameSite=Lax',
-        '__Host-time-zone=Europe/Berlin; Max-Age=31536000; Path=/; Secure; HttpOnly; SameSite=Lax',
+        'troupe-language=de; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax',
+        'troupe-theme=dark; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax',
+        'troupe-time-zone=Europe/Berlin; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax',
       ])
       const cookie = `${browser.headers['cookie']}; ${cookiesOf(answer)}`
       const page = await (await browser.get('/settings', { cookie })).text()
@@ -63,7 +63,7 @@ forEachService((start) => {
 
     it('show times in the chosen time zone', async () => {
       const { browser } = await open({ now: () => Date.UTC(2026, 6, 1, 22, 30) })
-      const cookie = `${browser.headers['cookie']}; __Host-time-zone=Europe/Berlin`
+      const cookie = `${browser.headers['cookie']}; troupe-time-zone=Europe/Berlin`
       const shown = async (headers: Record<string, string>): Promise<string> =>
         (await browser.get('/apps', headers)).text()
       assert.match(await shown({ cookie }), /title="2 Jul 2026, 00:30:00 CEST"/)
@@ -76,7 +76,7 @@ forEachService((start) => {
       const set = answer.headers.getSetCookie().filter((cookie) => cookie.includes('Max-Age=0'))
       assert.deepEqual(
         set.map((cookie) => cookie.slice(0, cookie.indexOf('='))),
-        ['__Host-language', '__Host-theme', '__Host-time-zone'],
+        ['troupe-language', 'troupe-theme', 'troupe-time-zone'],
       )
     })
 
@@ -97,7 +97,7 @@ forEachService((start) => {
 
     it('ignore cookies that no form of the service set', async () => {
       const { browser } = await open()
-      const cookie = `${browser.headers['cookie']}; __Host-theme="><script>; __Host-time-zone=nowhere; __Host-language=tlh`
+      const cookie = `${browser.headers['cookie']}; troupe-theme="><script>; troupe-time-zone=nowhere; troupe-language=tlh`
       const page = await (await browser.get('/settings', { cookie })).text()
       assert.match(page, /<html lang="en" dir="ltr">/)
       assert.match(page, /<option value="UTC" selected>UTC<\/option>/)

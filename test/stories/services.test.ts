@@ -97,7 +97,7 @@ forEachService((start) => {
       const begun = await browser.get(drive.connectUrl())
       assert.equal(begun.status, 302)
       const [cookie = ''] = begun.headers.getSetCookie()
-      assert.match(cookie, /^__Host-browser=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
+      assert.match(cookie, /^troupe-browser=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
       const location = new URL(begun.headers.get('location') ?? '')
       const { state, code_challenge: challenge, ...rest } = Object.fromEntries(location.searchParams)
       assert.equal(location.origin + location.pathname, `${party.url}/authorize`)

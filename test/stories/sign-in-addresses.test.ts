@@ -85,7 +85,7 @@ forEachService((start) => {
       assert.equal(answer.status, 302)
       assert.match(
         browser.lastCookies[0] ?? '',
-        /^oauth_token=[0-9a-f]{40}; Max-Age=3600; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
+        /^oauth_token=[0-9a-f]{40}; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/,
       )
       const actor = await service.app.actors.get(id)
       assert.equal(actor?.creator, 'new.person@example.com')

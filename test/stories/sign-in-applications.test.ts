@@ -283,7 +283,7 @@ forEachService((start) => {
       assert.deepEqual([...location.searchParams.keys()], ['session', 'state'])
       assert.match(
         browser.lastCookies[0] ?? '',
-        /^refresh_token=[\w-]{64}; Max-Age=1209600; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
+        /^refresh_token=[\w-]{64}; Max-Age=1209600; Path=\/; HttpOnly; SameSite=Lax$/,
       )
       const session = location.searchParams.get('session') ?? ''
       assert.equal((await victim.get(`/oauth/spa/session/${session}`)).status, 404)
@@ -348,10 +348,10 @@ forEachService((start) => {
       const body = (await answer.json()) as TokenAnswer
       assert.deepEqual([body.access_token, body.refresh_token], [undefined, undefined])
       assert.deepEqual([...browser.cookies.keys()].sort(), [
-        '__Host-browser',
         'access_token',
         'oauth_token',
         'refresh_token',
+        'troupe-browser',
       ])
     })
 

@@ -57,13 +57,10 @@ forEachService((start) => {
       assert.equal(answer.status, 302)
       assert.equal(answer.headers.get('location'), `http://troupe.test/${id}/www`)
       assert.equal(browser.lastCookies.length, 2)
-      assert.equal(
-        browser.lastCookies[1],
-        '__Host-signed-in=1; Max-Age=1209600; Path=/; Secure; HttpOnly; SameSite=Lax',
-      )
+      assert.equal(browser.lastCookies[1], 'troupe-signed-in=1; Max-Age=1209600; Path=/; HttpOnly; SameSite=Lax')
       assert.match(
         browser.lastCookies[0] ?? '',
-        /^oauth_token=[0-9a-f]{40}; Max-Age=3600; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
+        /^oauth_token=[0-9a-f]{40}; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/,
       )
       assert.equal((await service.app.actors.get(id))?.creator, 'ada@example.com')
       const shown = await browser.get(`/${id}/properties`, { accept: 'application/json' })
@@ -275,7 +272,7 @@ forEachService((start) => {
     it('is accepted in one of ten concurrent requests (IDP-02)', async () => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
-      const cookie = `__Host-browser=${browser.cookies.get('__Host-browser')}`
+      const cookie = `troupe-browser=${browser.cookies.get('troupe-browser')}`
       const path = back.href.slice(service.url.length)
       const answers = await Promise.all(
         Array.from({ length: 10 }, () => service.request(path, { headers: { accept: 'text/html', cookie } })),
@@ -291,14 +288,14 @@ forEachService((start) => {
       assert.equal((await assertNoSignIn(service, () => victim.get(attacker.href))).status, 400)
       await victim.get('/oauth/login/acme')
       assert.equal((await assertNoSignIn(service, () => victim.get(attacker.href))).status, 400)
-      assert.deepEqual([...victim.cookies.keys()], ['__Host-browser'])
+      assert.deepEqual([...victim.cookies.keys()], ['troupe-browser'])
       assert.equal((await browser.get(attacker.href)).status, 302)
     })
 
     it('is bound by a cookie that no sub-domain can plant and no script can read (IDP-03)', async () => {
       const { browser } = await startWith()
       await browser.get('/oauth/login/acme')
-      assert.match(browser.lastCookies[0] ?? '', /^__Host-browser=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
+      assert.match(browser.lastCookies[0] ?? '', /^troupe-browser=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
     })
 
     it('is rejected at another provider, which never receives the code (IDP-04)', async () => {
@@ -371,7 +368,7 @@ forEachService((start) => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       const path = back.href.slice(service.url.length)
-      const cookie = `__Host-browser=${browser.cookies.get('__Host-browser')}`
+      const cookie = `troupe-browser=${browser.cookies.get('troupe-browser')}`
       await assertNoSignIn(service, () => service.request(path, { method: 'HEAD', headers: { cookie } }))
       assert.equal((await browser.get(back.href)).status, 302)
     })

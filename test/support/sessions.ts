@@ -20,7 +20,7 @@ export const asBrowser = { accept: 'text/html,application/xhtml+xml,application/
 export function cookiesOf(answer: Response): string[] {
   return answer.headers
     .getSetCookie()
-    .map((cookie) => cookie.replace(/^(__Host-notice=\w+)\.[0-9a-f-]{36};/, '$1.<request>;'))
+    .map((cookie) => cookie.replace(/^(troupe-notice=\w+)\.[0-9a-f-]{36};/, '$1.<request>;'))
 }
 
 /** Sends requests like a browser of the owner: with its cookie, and from a page of the service. */

@@ -102,7 +102,8 @@ async function pageHeaders(probe: Probe): Promise<Finding[]> {
           ),
         ]
       : []),
-    ...cookies(headers.getSetCookie()),
+    // Over http, cookies are not Secure in development, and the check of the transport names the cause.
+    ...(probe.isSecure ? cookies(headers.getSetCookie()) : []),
   ]
 }
 

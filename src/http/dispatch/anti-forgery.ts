@@ -4,7 +4,7 @@
  * site, while programs send no origin: a request with Basic is refused when the browser names another site.
  */
 import { createHmac } from 'node:crypto'
-import { cookieValue, sessionCookie } from '../../auth/credentials.ts'
+import { cookieValue, ownSessionCookie, sessionCookie } from '../../auth/credentials.ts'
 import { ServiceError } from '../../errors.ts'
 import { sameSecret } from '../../secret/hash.ts'
 import { type BodyLimits, isMultipart, readFormText } from '../edge/body.ts'
@@ -23,8 +23,12 @@ export function antiForgeryValue(browserSecret: string): string {
   return createHmac('sha256', browserSecret).update('anti-forgery').digest('base64url')
 }
 
-/** The cookies of a session, for all deliveries of tokens. A request with one of them needs a CSRF token. */
-const sessionCookies = [sessionCookie, 'access_token', 'refresh_token']
+/**
+ * The cookies of a session, for all deliveries of tokens. A request with one of them needs a CSRF token. Own names are first:
+ * another service at the same host knows the values of the names that services share.
+ */
+const sharedCookies = [sessionCookie, 'access_token', 'refresh_token']
+const sessionCookies = [...sharedCookies.map(ownSessionCookie), ...sharedCookies]
 
 /** Returns the secret that the browser's forms are bound to; null when no cookie can be the credential. */
 export function browserSecretOf(request: RequestHead): string | null {

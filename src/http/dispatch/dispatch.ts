@@ -20,6 +20,7 @@ import { compressed } from '../edge/content/compression.ts'
 import { BodyBudget, bodyBudgetBytes } from '../edge/memory/body-budget.ts'
 import { BudgetedRequest, needsBudget } from '../edge/memory/budgeted-request.ts'
 import { isForwardedUnknown, sourceOf } from '../edge/client-address.ts'
+import { CookieNames } from '../edge/cookies/cookie-names.ts'
 import { Cors } from '../edge/cors.ts'
 import { FormerAddresses, withChallengeAt } from '../edge/former/former-addresses.ts'
 import { errorResponse, logError, toServiceError } from '../edge/error-response.ts'
@@ -72,6 +73,7 @@ export class Dispatcher {
   readonly #admission: Admission
   readonly #entrances: Entrances
   readonly #headers: ResponseHeaders
+  readonly #cookieNames: CookieNames
   readonly #bodies: BodyBudget
   #hasWarned = false
 
@@ -91,6 +93,7 @@ export class Dispatcher {
     const clientAdmission = new ClientAdmission({ ...deps, origins: config.mcpOrigins })
     this.#entrances = new Entrances({ ...deps, admission: this.#admission, clientAdmission, forgeryRule })
     this.#headers = new ResponseHeaders(baseUrl, deps.metrics, deps.log)
+    this.#cookieNames = new CookieNames(deps)
     this.#bodies = new BodyBudget({
       totalBytes: config.bodyMemoryBytes ?? bodyBudgetBytes(config.maxBodyBytes),
       // The rest of the time is for the body to arrive.
@@ -101,7 +104,7 @@ export class Dispatcher {
 
   readonly handle: Handle = (received) => {
     const { tracing, config } = this.#deps
-    const { request, answer } = this.#formerAddresses.translate(received)
+    const { request, answer } = this.#formerAddresses.translate(this.#cookieNames.received(received))
     if (!this.#hasWarned && isForwardedUnknown(request, config.trustedProxies)) this.#warn()
     const requestId = requestIdOf(request.header('x-request-id'))
     const state = newRequestState(requestId, request.header('user-agent'), () =>
@@ -160,6 +163,7 @@ export class Dispatcher {
     }
     if (state.actorId !== null || state.acts !== undefined) this.#audit(request, state, answer, failure)
     describe(span, state, answer, failure)
+    if (answer.cookies !== undefined) answer = { ...answer, cookies: this.#cookieNames.sent(answer.cookies) }
     return this.#headers.complete(request, await compressed(request, answer), state)
   }
 

@@ -1,10 +1,11 @@
 /** Redirects a browser to sign in first (CHOICE-01), with a return to the requested page. */
-import { type Credential, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
+import { type Credential, sessionCookie } from '../../auth/credentials.ts'
 import type { Providers } from '../../sign-in/provider.ts'
 import type { SignIn } from '../../sign-in/sign-in.ts'
 import type { Tokens } from '../../token/tokens.ts'
 import { type HttpResponse, redirect } from '../edge/response.ts'
-import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from '../edge/cookies.ts'
+import { clearedSignedInMark, hasSignedInMark } from '../edge/cookies/cookies.ts'
+import { SessionCookies } from '../edge/cookies/session-cookies.ts'
 import { noticeCookie } from './flash-messages.ts'
 import type { Exchange } from './route.ts'
 import { beginAddress, configuredWebProviders, wishQuery, type SignInRequest } from './sign-in-address.ts'
@@ -26,7 +27,7 @@ export function loginRedirect(deps: LoginRedirectDeps, exchange: Exchange): Http
 
 export interface SignInRedirectDeps extends LoginRedirectDeps {
   readonly providers: Providers
-  readonly tokens: Pick<Tokens, 'validate'>
+  readonly tokens: Pick<Tokens, 'validate' | 'knows'>
 }
 
 /**
@@ -39,13 +40,13 @@ export async function toSignIn(
   credential: Credential,
   mustChoose: boolean,
 ): Promise<HttpResponse> {
-  const session = await formerSession(deps, exchange, credential)
+  const cookies = await SessionCookies.of(deps.tokens, exchange.request)
+  const session = await formerSession(deps, exchange, credential, cookies)
   const answer = mustChoose || session === 'other' ? loginRedirect(deps, exchange) : toProvider(deps, exchange)
   if (session !== 'expired') return answer
   const { request } = exchange
-  const ended = cookieOf(request, sessionCookieName) === null ? [] : [endedSessionCookie()]
   const notice = noticeCookie('sessionExpired', signInSeconds)
-  return { ...answer, cookies: [...ended, ...clearedSignedInMark(request), notice] }
+  return { ...answer, cookies: [...cookies.cleared([sessionCookie]), ...clearedSignedInMark(request), notice] }
 }
 
 function toProvider(deps: SignInRedirectDeps, exchange: Exchange): HttpResponse {
@@ -61,10 +62,12 @@ async function formerSession(
   { tokens }: SignInRedirectDeps,
   { request }: Exchange,
   credential: Credential,
+  cookies: SessionCookies,
 ): Promise<'other' | 'expired' | null> {
-  if (credential.kind === 'none') return hasSignedInMark(request) ? 'expired' : null
-  if (credential.kind !== 'bearer' || credential.via !== 'cookie') return null
-  return (await tokens.validate(credential.token)) === null ? 'expired' : 'other'
+  if (credential.kind !== 'none' && !(credential.kind === 'bearer' && credential.via === 'cookie')) return null
+  if (credential.kind === 'bearer' && (await tokens.validate(credential.token)) !== null) return 'other'
+  // The cookie of another service at this host shows no session here.
+  return hasSignedInMark(request) || cookies.namesOf([sessionCookie]).length > 0 ? 'expired' : null
 }
 
 /** Returns the requested page, or for a submitted form the page with the form. Omits a path that sign-in refuses. */

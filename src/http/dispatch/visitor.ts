@@ -1,9 +1,15 @@
 /** The session and cookies of a browser or application, signed in or not. */
 import type { Actor } from '../../actor/actor.ts'
 import type { Actors } from '../../actor/actors.ts'
-import { cookieValue, readCredential, sessionCookie } from '../../auth/credentials.ts'
+import {
+  cookieValue,
+  ownSessionCookie,
+  readCredential,
+  sessionCookie,
+  sessionCookieValue,
+} from '../../auth/credentials.ts'
 import type { Tokens, ValidToken } from '../../token/tokens.ts'
-import { accessCookieName, refreshCookieName } from '../edge/cookies.ts'
+import { accessCookie, refreshCookie, SessionCookies } from '../edge/cookies/session-cookies.ts'
 import type { RequestHead } from '../edge/request.ts'
 import {
   antiForgeryValue,
@@ -15,7 +21,7 @@ import {
 
 export interface VisitorDeps {
   readonly actors: Pick<Actors, 'find'>
-  readonly tokens: Pick<Tokens, 'validate'>
+  readonly tokens: Pick<Tokens, 'validate' | 'knows'>
   readonly forgeryRule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>
 }
 
@@ -52,22 +58,20 @@ export class Visitor {
     return credential.kind === 'bearer' ? credential.token : null
   }
 
-  /** The effective access token: the header's token if a header exists, else a cookie's. */
-  get accessToken(): string | null {
-    if (this.#request.header('authorization') !== undefined) return this.bearer
-    return this.#cookie(accessCookieName) ?? this.#cookie(sessionCookie) ?? null
+  /** The possible access tokens: the header's token if a header exists, else those of cookies. */
+  get accessTokens(): readonly string[] {
+    if (this.#request.header('authorization') === undefined) return this.#cookies([accessCookie, sessionCookie])
+    return this.bearer === null ? [] : [this.bearer]
   }
 
   /** The refresh token of a cookie. A header overrides the cookie, as for the access token. */
   get refreshToken(): string | null {
-    return this.#request.header('authorization') === undefined ? (this.#cookie(refreshCookieName) ?? null) : null
+    return this.#request.header('authorization') === undefined ? (this.#cookie(refreshCookie) ?? null) : null
   }
 
   /** The access and refresh tokens in cookies, even when a header exists. */
   get cookies(): readonly string[] {
-    return [sessionCookie, accessCookieName, refreshCookieName]
-      .map((name) => this.#cookie(name))
-      .filter((value) => value !== undefined)
+    return this.#cookies([sessionCookie, accessCookie, refreshCookie])
   }
 
   /** The token of the session cookie. */
@@ -75,9 +79,19 @@ export class Visitor {
     return this.#cookie(sessionCookie) ?? null
   }
 
+  /** The session cookies that a response may set and clear. Call it before sessions of the request end. */
+  sessionCookies(): Promise<SessionCookies> {
+    return SessionCookies.of(this.#deps.tokens, this.#request)
+  }
+
   /** The session of the access token. Null when the token belongs to no user session, or the session has ended. */
   async session(): Promise<ValidToken | null> {
-    return this.#sessionOf(this.accessToken)
+    for (const token of this.accessTokens) {
+      // Another service at the same host may have set one of the cookies.
+      const found = await this.#sessionOf(token)
+      if (found !== null) return found
+    }
+    return null
   }
 
   /** The session of the cookie, which pages use even with a header, because browsers add remembered Basic credentials. */
@@ -96,7 +110,13 @@ export class Visitor {
     return found?.chain.kind === 'session' ? found : null
   }
 
+  #cookies(names: readonly string[]): readonly string[] {
+    const cookies = this.#request.header('cookie')
+    const found = [...names.map(ownSessionCookie), ...names].map((name) => cookieValue(cookies, name))
+    return [...new Set(found)].filter((value) => value !== undefined)
+  }
+
   #cookie(name: string): string | undefined {
-    return cookieValue(this.#request.header('cookie'), name)
+    return sessionCookieValue(this.#request.header('cookie'), name)
   }
 }

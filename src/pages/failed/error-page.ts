@@ -2,13 +2,15 @@
 import type { ServiceError } from '../../errors.ts'
 import { errorResponse } from '../../http/edge/error-response.ts'
 import { type HttpResponse, html } from '../../http/edge/response.ts'
+import { plainHttpWarning, type ServedAt } from '../../config/plain-http.ts'
+import { browserOf } from '../../http/edge/cookies/cookies.ts'
 import type { Log } from '../../observe/log.ts'
 import type { HttpRequest } from '../../http/edge/request.ts'
-import { errorText } from '../shared/error-text.ts'
+import { explained, errorText } from '../shared/error-text.ts'
 import { inLanguage, type SiteDeps, siteValues } from '../shared/site.ts'
 import type { FailedValues, Html } from '../shared/values.ts'
 
-export interface ErrorPageDeps extends SiteDeps {
+export interface ErrorPageDeps extends SiteDeps, ServedAt {
   readonly pages: { readonly failed: (values: FailedValues) => Html }
   readonly log: Log
 }
@@ -29,7 +31,7 @@ export async function errorPage(
   try {
     const page = await deps.pages.failed({
       ...siteValues(deps, language),
-      error: errorText(error, language),
+      error: errorText(withoutCookie(error, deps, about.request), language),
       status_code: error.status,
       request_id: about.requestId,
       back: about.actorId === null ? `${deps.basePath}/` : `${deps.basePath}/${about.actorId}/www`,
@@ -40,4 +42,11 @@ export async function errorPage(
     deps.log.error({ error: cause }, 'Cannot render the error page')
     return asData
   }
+}
+
+/** The error with the likely cause, when the browser must have a cookie of this service and sent none. */
+function withoutCookie(error: ServiceError, deps: ErrorPageDeps, request: HttpRequest): ServiceError {
+  if (error.detail.needsBrowser !== true || browserOf(request) !== null) return error
+  const needsHttps = plainHttpWarning(deps) !== null
+  return explained(error, ({ signInErrors }) => (needsHttps ? signInErrors.cookieNeedsHttps : signInErrors.noCookie))
 }

@@ -511,6 +511,10 @@ const signInErrors = {
   wrongPassphrase: 'That passphrase is wrong.',
   invalidEmail: 'Enter a valid email address, like you@example.com.',
   emailTaken: 'This email address is already in use.',
+  noCookie:
+    'Your browser sent no cookie of this service. It may block cookies, or you began in another browser, app or private window. Allow cookies for this site, then begin again and stay in one browser.',
+  cookieNeedsHttps:
+    'Your browser sent no cookie of this service. The service runs over http, and its cookies need https, so most browsers don’t keep them. Ask the operator to serve it over https.',
 }
 
 /** Why a sign-in at a provider was refused. */

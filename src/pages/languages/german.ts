@@ -489,6 +489,10 @@ const signInErrors: Messages['signInErrors'] = {
   wrongPassphrase: 'Diese Passphrase ist falsch.',
   invalidEmail: 'Geben Sie eine gültige E-Mail-Adresse ein, zum Beispiel name@example.com.',
   emailTaken: 'Diese E-Mail-Adresse wird bereits verwendet.',
+  noCookie:
+    'Ihr Browser hat kein Cookie dieses Dienstes gesendet. Vielleicht blockiert er Cookies, oder Sie haben in einem anderen Browser, einer App oder einem privaten Fenster begonnen. Erlauben Sie Cookies für diese Website, beginnen Sie erneut, und bleiben Sie in einem Browser.',
+  cookieNeedsHttps:
+    'Ihr Browser hat kein Cookie dieses Dienstes gesendet. Der Dienst ist über http erreichbar, und seine Cookies benötigen https, daher speichern die meisten Browser sie nicht. Bitten Sie den Betreiber, den Dienst über https bereitzustellen.',
 }
 
 const signInRefusals: Messages['signInRefusals'] = {

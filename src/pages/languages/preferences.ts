@@ -2,7 +2,7 @@
  * The language, theme and time zone that a person chose for the pages. The browser keeps them in cookies, so that they also
  * apply to pages before the sign-in.
  */
-import { cookieOf } from '../../http/edge/cookies.ts'
+import { cookieOf } from '../../http/edge/cookies/cookies.ts'
 import type { RequestHead } from '../../http/edge/request.ts'
 import type { Messages, Theme } from './language.ts'
 

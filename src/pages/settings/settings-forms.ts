@@ -3,7 +3,8 @@ import type { ServiceError } from '../../errors.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
+import { clearedSignedInMark } from '../../http/edge/cookies/cookies.ts'
+import { SessionCookies } from '../../http/edge/cookies/session-cookies.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { type HttpResponse, redirect } from '../../http/edge/response.ts'
 import { stringText } from '../../json/json.ts'
@@ -85,7 +86,8 @@ async function deleteActor(deps: SettingsPageDeps, exchange: PageExchange, sent:
       { field: 'confirmation' },
     )
   deps.freshSignIn.require(exchange.caller)
+  const own = await SessionCookies.of(deps.tokens, request)
   await deps.actors.deleteWithEvents(actor)
-  const cookies = [...clearCookies(), ...clearedSignedInMark(request), noticeCookie('accountDeleted')]
+  const cookies = [...own.cleared(), ...clearedSignedInMark(request), noticeCookie('accountDeleted')]
   return { ...redirect(302, `${deps.baseUrl}/`), cookies }
 }

@@ -6,6 +6,7 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Quotas } from '../../quota/quota.ts'
 import type { Store } from '../../store/store.ts'
+import type { Tokens } from '../../token/tokens.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Accounts } from '../../sign-in/accounts.ts'
 import type { Account } from '../../sign-in/account-store.ts'
@@ -28,6 +29,7 @@ export interface SettingsPageDeps extends PageDeps {
   readonly providers: Providers
   readonly quotas: Pick<Quotas, 'usesOf'>
   readonly store: Pick<Store, 'read'>
+  readonly tokens: Pick<Tokens, 'knows'>
   readonly config: Pick<Config, 'peerProfileAttributes'>
   readonly pages: {
     readonly settings: View<SettingsValues>

@@ -59,7 +59,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const { port } = server.address() as AddressInfo
   const issuer = `http://${host}:${port}`
   const [clientId, clientSecret] = ['troupe', randomToken()]
-  const provider = new Provider(issuer, configurationOf(clientId, clientSecret, options.redirectUri))
+  const provider = new Provider(issuer, configurationOf(clientId, clientSecret, options.redirectUri, port))
   provider.on('server_error', (_context, error) => options.log.error({ error }, 'The local provider failed'))
   const answer = provider.callback()
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -86,6 +86,7 @@ function configurationOf(
   clientId: string,
   clientSecret: string,
   redirectUri: string,
+  port: number,
 ): Readonly<Record<string, unknown>> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return {
@@ -102,7 +103,11 @@ function configurationOf(
       },
     ],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'local', alg: 'ES256', use: 'sig' }] },
-    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    cookies: {
+      keys: [randomBytes(32).toString('base64url')],
+      // Browsers share the cookies of a host among all ports, and each service in development has such a server.
+      names: { interaction: `interaction-${port}`, resume: `resume-${port}`, session: `session-${port}` },
+    },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_: unknown, { uid }: { readonly uid: string }) => `/interaction/${uid}` },
     pkce: { required: () => true },

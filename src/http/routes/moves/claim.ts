@@ -23,7 +23,7 @@ import {
   webProviders,
 } from '../../dispatch/sign-in-address.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
-import { browserCookie, browserOf } from '../../edge/cookies.ts'
+import { browserCookie, browserOf } from '../../edge/cookies/cookies.ts'
 import type { Params } from '../../edge/params.ts'
 import { type HttpResponse, html, redirect } from '../../edge/response.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
@@ -92,6 +92,7 @@ function requireOwnForm({ request, visitor }: VisitorExchange, sent: Params): vo
     throw new ServiceError(
       'forged_request',
       'Cannot take the account: the form was not sent by a page of this service. Open the link again.',
+      { needsBrowser: true },
     )
 }
 

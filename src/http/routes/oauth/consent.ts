@@ -11,7 +11,7 @@ import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
-import { browserOf } from '../../edge/cookies.ts'
+import { browserOf } from '../../edge/cookies/cookies.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import { type HttpResponse, redirect } from '../../edge/response.ts'
 import { type AuthorizationRequestDeps, judgeAuthorizationRequest } from './authorize.ts'
@@ -100,6 +100,7 @@ async function decide(
         'forbidden',
         'Cannot accept the decision: the page is too old, was used before, or belongs to another browser. Start again in the program.',
         ({ consent }) => consent.expired,
+        { needsBrowser: true },
       )
     }
     const asked = answered.request
@@ -169,6 +170,7 @@ async function finish(
       throw new ServiceError(
         'forbidden',
         'Cannot authorize the client: the sign-in failed, or the consent is too old or from another browser. Start again in the program.',
+        { needsBrowser: true },
       )
     }
     return agreed(deps, { request, owner, given }, 302)

@@ -15,7 +15,7 @@ import type { Verified } from '../../../sign-in/verification.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName, acceptsPages } from '../../edge/accepts.ts'
 import { type HttpResponse, html, json, noContent } from '../../edge/response.ts'
-import { browserOf, knownBrowserOf } from '../../edge/cookies.ts'
+import { browserOf, knownBrowserOf } from '../../edge/cookies/cookies.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { OpenExchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
@@ -247,7 +247,7 @@ async function enterAddress(
   try {
     const device = deviceOf(request.header('user-agent'))
     const entered = await deps.signIn.freeText.enter({ session, email: typed, browser, device })
-    return await (isProgram ? enteredByProgram(deps, entered) : enteredOnPage(deps, exchange, entered))
+    return await (isProgram ? enteredByProgram(deps, exchange, entered) : enteredOnPage(deps, exchange, entered))
   } catch (error) {
     if (isProgram || !isFixedByTyping(error)) throw error
     return emailPage(deps, exchange, session, asking, { error: forTyping(error), email: typed })
@@ -279,16 +279,24 @@ function enteredOnPage(
   return signedIn(deps, exchange, tokens, path)
 }
 
-function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Entered): HttpResponse {
+function enteredByProgram(
+  deps: EmailRouteDeps,
+  exchange: VisitorExchange,
+  { tokens, address, asking }: Entered,
+): Promise<HttpResponse> {
   // Only the browser that started the sign-in receives a cookie.
   const delivery = asking.flow.kind === 'spa' && asking.isBound ? asking.flow.delivery : 'json'
-  return tokenResponse(tokens, delivery, {
-    status: 'success',
-    message: 'You are signed in; the address waits to be verified',
-    email: address,
-    redirect_url: homePathOf(deps, tokens.actorId),
-    email_requires_verification: true,
-  })
+  return tokenResponse(
+    exchange,
+    { tokens, delivery },
+    {
+      status: 'success',
+      message: 'You are signed in; the address waits to be verified',
+      email: address,
+      redirect_url: homePathOf(deps, tokens.actorId),
+      email_requires_verification: true,
+    },
+  )
 }
 
 /** Shows a page for a link. Mail scanners open links like browsers, so only a JSON request verifies by GET. */

@@ -4,7 +4,7 @@ import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { ClientConnection, Connections } from '../../../connection/connections.ts'
 import { type BaseUrl, parseRedirectTarget } from '../../dispatch/urls.ts'
 import { type HttpResponse, json, redirect } from '../../edge/response.ts'
-import { browserCookie, browserOf } from '../../edge/cookies.ts'
+import { browserCookie, browserOf } from '../../edge/cookies/cookies.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Exchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
@@ -153,7 +153,9 @@ async function passOn(
   if (state === undefined) throw new ServiceError('bad_request', `Cannot connect ${service}: the answer holds no state`)
   const actorId = await deps.connections.actorOf(service, state, browserOf(request))
   if (actorId === null)
-    throw new ServiceError('forbidden', `Cannot connect ${service}: this browser has no pending request for it`)
+    throw new ServiceError('forbidden', `Cannot connect ${service}: this browser has no pending request for it`, {
+      needsBrowser: true,
+    })
   return redirect(302, `${deps.baseUrl}/${actorId}/services/${service}/callback?${request.query}`)
 }
 

@@ -5,7 +5,7 @@ import { noticeCookie, noticeOf } from '../../dispatch/flash-messages.ts'
 import type { VisitorExchange } from '../../dispatch/route.ts'
 import { type HomeDeps, homeOf } from '../../dispatch/urls.ts'
 import type { Visitor } from '../../dispatch/visitor.ts'
-import { newSessionCookie, signedInMark } from '../../edge/cookies.ts'
+import { signedInMark } from '../../edge/cookies/cookies.ts'
 import { type HttpResponse, redirect } from '../../edge/response.ts'
 
 export interface SessionResponseDeps extends HomeDeps {
@@ -22,12 +22,13 @@ export async function signedIn(
   tokens: IssuedTokens,
   path: string | null,
 ): Promise<HttpResponse> {
+  const own = await visitor.sessionCookies()
   await endFormer(deps, visitor, tokens)
   const { origin } = new URL(deps.baseUrl)
-  const own = homeOf(deps, tokens.actorId)
-  const cookies = [newSessionCookie(tokens), signedInMark(tokens)]
+  const home = homeOf(deps, tokens.actorId)
+  const cookies = [own.session(tokens), signedInMark(tokens)]
   if (noticeOf(request) === 'sessionExpired') cookies.push(noticeCookie('signedInAgain'))
-  return { ...redirect(302, path === null ? own : `${origin}${path}`), cookies }
+  return { ...redirect(302, path === null ? home : `${origin}${path}`), cookies }
 }
 
 async function endFormer({ sessions }: SessionResponseDeps, visitor: Visitor, now: IssuedTokens): Promise<void> {

@@ -11,12 +11,12 @@ import { recognizeToken } from '../../../token/token-text.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import { type HttpResponse, html, json, redirect } from '../../edge/response.ts'
-import { browserOf, clearCookies, clearedCookieNames, clearedSignedInMark } from '../../edge/cookies.ts'
+import { browserOf, clearedSignedInMark } from '../../edge/cookies/cookies.ts'
+import type { SessionCookies } from '../../edge/cookies/session-cookies.ts'
 import { noticeCookie } from '../../dispatch/flash-messages.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Method, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { spaErrors } from '../../dispatch/schemas.ts'
-import type { Visitor } from '../../dispatch/visitor.ts'
 import { spaBody } from '../../../spa/spa-body.ts'
 
 const done = {
@@ -117,8 +117,9 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
       summary: 'Signs out, with a token or without',
       responses: { 200: done, ...spaErrors(403, 503) },
       handler: async (exchange) => {
+        const own = await exchange.visitor.sessionCookies()
         await signOut(deps, exchange)
-        return signedOut(deps, exchange)
+        return signedOut(deps, exchange, own)
       },
     }),
     defineRoute({
@@ -154,7 +155,7 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
 async function showSession(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<HttpResponse> {
   const found = await visitor.session()
   if (found === null) {
-    const message = visitor.accessToken === null ? 'No user is signed in' : 'The session has ended'
+    const message = visitor.accessTokens.length === 0 ? 'No user is signed in' : 'The session has ended'
     return json(200, { authenticated: false, message })
   }
   const actor = await deps.actors.find(found.chain.actorId)
@@ -177,10 +178,12 @@ async function revoke(
   named: string | undefined,
 ): Promise<HttpResponse> {
   const { visitor } = exchange
-  const token = named ?? visitor.accessToken ?? visitor.cookies[0]
-  if (token === undefined) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
-  await deps.sessions.signOut([token])
-  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearing(visitor) }
+  const carried = exchange.request.header('authorization') === undefined ? visitor.cookies : visitor.accessTokens
+  const presented = named === undefined ? carried : [named]
+  if (presented.length === 0) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
+  const own = await visitor.sessionCookies()
+  await deps.sessions.signOut(presented)
+  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: own.cleared() }
 }
 
 async function logout(deps: SessionRouteDeps, exchange: VisitorExchange): Promise<HttpResponse> {
@@ -189,20 +192,22 @@ async function logout(deps: SessionRouteDeps, exchange: VisitorExchange): Promis
     return askFirst(deps, exchange)
   }
   const hasCookie = visitor.cookies.length > 0
+  const own = await visitor.sessionCookies()
   await signOut(deps, exchange)
   if (!hasCookie) {
     const isForPerson = acceptsPages(request) && !asksForJson(exchange)
-    return isForPerson ? toFrontPage(deps, exchange, clearing(visitor)) : signedOut(deps, exchange)
+    if (!isForPerson) return signedOut(deps, exchange, own)
+    return toFrontPage(deps, exchange, visitor.csrfToken !== null || visitor.mayChangeCookies ? own.cleared() : null)
   }
-  if (!asksForJson(exchange)) return toFrontPage(deps, exchange, clearCookies())
-  const cookies = [...clearCookies(), ...clearedSignedInMark(request)]
+  if (!asksForJson(exchange)) return toFrontPage(deps, exchange, own.cleared())
+  const cookies = [...own.cleared(), ...clearedSignedInMark(request)]
   return { ...json(200, { success: true, message: 'You are signed out', redirect_url: `${deps.basePath}/` }), cookies }
 }
 
-/** @param cleared Empty when another site sent the browser; its cookies then stay. */
-function toFrontPage(deps: SessionRouteDeps, { request }: Exchange, cleared: readonly string[]): HttpResponse {
-  const said = cleared.length === 0 ? [] : [...clearedSignedInMark(request), noticeCookie('youAreSignedOut')]
-  return { ...redirect(302, `${deps.baseUrl}/`), cookies: [...cleared, ...said] }
+/** @param cleared Null when another site sent the browser; its cookies then stay. */
+function toFrontPage(deps: SessionRouteDeps, { request }: Exchange, cleared: readonly string[] | null): HttpResponse {
+  const cookies = cleared === null ? [] : [...cleared, ...clearedSignedInMark(request), noticeCookie('youAreSignedOut')]
+  return { ...redirect(302, `${deps.baseUrl}/`), cookies }
 }
 
 /** Ends every session that the request carries. */
@@ -212,21 +217,15 @@ function signOut(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<
   return deps.sessions.signOut([...(isOurs ? [bearer] : []), ...cookies])
 }
 
-function signedOut(deps: SessionRouteDeps, { method, visitor }: VisitorExchange): HttpResponse {
+function signedOut(deps: SessionRouteDeps, { method }: VisitorExchange, own: SessionCookies): HttpResponse {
   const answer = json(200, {
     success: true,
     message: 'You are signed out',
     redirect_url: `${deps.baseUrl}/`,
     method,
-    cleared_cookies: clearedCookieNames,
+    cleared_cookies: own.namesOf(),
   })
-  return { ...answer, cookies: clearing(visitor) }
-}
-
-/** Returns the clearing cookies. Another site could send a browser without its cookies to clear them, so then they stay. */
-function clearing({ csrfToken, mayChangeCookies }: Visitor): readonly string[] {
-  // A browser with a cookie has passed the cross-site check.
-  return csrfToken !== null || mayChangeCookies ? clearCookies() : []
+  return { ...answer, cookies: own.cleared() }
 }
 
 function asksForJson({ request }: Exchange): boolean {

@@ -11,7 +11,7 @@ import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
 import { type HttpResponse, html, json, redirect } from '../../edge/response.ts'
-import { browserCookie, browserOf, deliveryCookies, refreshCookie } from '../../edge/cookies.ts'
+import { browserCookie, browserOf } from '../../edge/cookies/cookies.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import { formBody } from '../../dispatch/request-body.ts'
 import type { Exchange, Route, VisitorExchange } from '../../dispatch/route.ts'
@@ -280,16 +280,20 @@ async function answerEnding(deps: SignInRouteDeps, exchange: VisitorExchange, en
     }
     case 'redirect': {
       const answer = redirect(302, ending.location)
-      return ending.refreshFor === null ? answer : { ...answer, cookies: [refreshCookie(ending.refreshFor)] }
+      if (ending.refreshFor === null) return answer
+      return { ...answer, cookies: [(await exchange.visitor.sessionCookies()).refresh(ending.refreshFor)] }
     }
     case 'inline':
-      return inline(ending)
+      return inline(exchange, ending)
     default:
       return ending satisfies never
   }
 }
 
-function inline({ tokens, delivery, redirectUrl }: Extract<Ending, { readonly kind: 'inline' }>): HttpResponse {
+async function inline(
+  { visitor }: VisitorExchange,
+  { tokens, delivery, redirectUrl }: Extract<Ending, { readonly kind: 'inline' }>,
+): Promise<HttpResponse> {
   const access = { access_token: tokens.accessToken, token_type: 'Bearer' }
   const answer = json(200, {
     success: true,
@@ -305,7 +309,8 @@ function inline({ tokens, delivery, redirectUrl }: Extract<Ending, { readonly ki
       ? { refresh_token: tokens.refreshToken, refresh_token_expires_in: tokens.refreshExpiresIn }
       : { token_delivery: delivery }),
   })
-  return delivery === 'json' ? answer : { ...answer, cookies: deliveryCookies(tokens, delivery) }
+  if (delivery === 'json') return answer
+  return { ...answer, cookies: (await visitor.sessionCookies()).delivery(tokens, delivery) }
 }
 
 function senderOf({ request }: Exchange): CallbackSender {

@@ -1,39 +1,20 @@
-/** The cookies of the service. All are Secure and HttpOnly, have no Domain, and are cleared with the attributes they were set with. */
-import { cookieValue, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
-import { randomToken } from '../../secret/random.ts'
-import type { IssuedTokens } from '../../token/chain.ts'
-import type { HttpRequest, RequestHead } from './request.ts'
-
-export const accessCookieName = 'access_token'
-export const refreshCookieName = 'refresh_token'
+/**
+ * The cookies of the service. All are Secure and HttpOnly, have no Domain, and are cleared with the attributes they were set
+ * with. `cookie-names.ts` translates the names, and removes `Secure` for http in development.
+ */
+import { cookieValue } from '../../../auth/credentials.ts'
+import { randomToken } from '../../../secret/random.ts'
+import type { IssuedTokens } from '../../../token/chain.ts'
+import type { HttpRequest, RequestHead } from '../request.ts'
 
 /** Binds a started flow to the browser. The prefix prevents subdomains and plain http from setting the cookie (RFC 6265bis). */
-const browserCookieName = '__Host-browser'
-
-/** The cookies that a sign-in may have set, in this or another implementation. */
-export const clearedCookieNames: readonly string[] = [
-  sessionCookieName,
-  accessCookieName,
-  refreshCookieName,
-  'oauth_refresh_token',
-  'session_id',
-]
+export const browserCookieName = '__Host-browser'
 
 type SameSite = 'Lax' | 'None'
 
-function cookie(name: string, value: string, maxAgeSeconds: number | null, sameSite: SameSite = 'Lax'): string {
+export function cookie(name: string, value: string, maxAgeSeconds: number | null, sameSite: SameSite = 'Lax'): string {
   const maxAge = maxAgeSeconds === null ? '' : `; Max-Age=${maxAgeSeconds}`
   return `${name}=${value}${maxAge}; Path=/; Secure; HttpOnly; SameSite=${sameSite}`
-}
-
-/** Returns the session cookie of a web sign-in. It expires with the access token. */
-export function newSessionCookie({ accessToken, expiresIn }: Pick<IssuedTokens, 'accessToken' | 'expiresIn'>): string {
-  return cookie(sessionCookieName, accessToken, expiresIn)
-}
-
-/** Clears the cookie of an ended session. */
-export function endedSessionCookie(): string {
-  return endedCookie(sessionCookieName)
 }
 
 export function endedCookie(name: string): string {
@@ -69,38 +50,6 @@ export function knownBrowserCookie(marks: string): string {
 
 export function knownBrowserOf(request: RequestHead): string | null {
   return cookieOf(request, knownBrowserName)
-}
-
-export function refreshCookie({
-  refreshToken,
-  refreshExpiresIn,
-}: Pick<IssuedTokens, 'refreshToken' | 'refreshExpiresIn'>): string {
-  return cookie(refreshCookieName, refreshToken, refreshExpiresIn)
-}
-
-export type TokenDelivery = 'json' | 'cookie' | 'hybrid'
-
-/** Returns the cookies of a token delivery: none, all tokens, or only the refresh token, which scripts must not read. */
-export function deliveryCookies(tokens: IssuedTokens, delivery: TokenDelivery): readonly string[] {
-  switch (delivery) {
-    case 'json':
-      return []
-    case 'hybrid':
-      return [refreshCookie(tokens)]
-    case 'cookie':
-      return [
-        cookie(accessCookieName, tokens.accessToken, tokens.expiresIn),
-        newSessionCookie(tokens),
-        refreshCookie(tokens),
-      ]
-    default:
-      return delivery satisfies never
-  }
-}
-
-/** Clears every cookie of a sign-in. */
-export function clearCookies(): readonly string[] {
-  return clearedCookieNames.map(endedCookie)
 }
 
 export function cookieOf(request: RequestHead, name: string): string | null {
