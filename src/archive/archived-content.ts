@@ -1,6 +1,6 @@
 /** The content of records that every import reads: the header, values, lists and files. */
 import { parseActorId } from '../actor/actor.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import type { putFile } from '../file/file-store.ts'
 import { type JsonText, stringValue } from '../json/json.ts'
 import type { ArchivedItem, ArchivedList } from '../list/list.ts'
@@ -35,6 +35,16 @@ export function headerOf(first: ArchiveRecord | undefined): ArchiveHeader {
 
 export function unusableArchive(why: string): ServiceError {
   return new ServiceError('invalid_value', `Cannot import the archive: ${why}`)
+}
+
+/** Requires the end of the archive, because no reader would notice a second one. @throws ServiceError `invalid_value` */
+export function requireNoMore(record: ArchiveRecord | undefined): void {
+  if (record !== undefined)
+    throw unusableArchive(
+      record.kind === 'archive'
+        ? 'a second archive begins behind its end. Import each archive from a file of its own'
+        : `a record of the kind ${quoted(record.kind)} follows behind its end. Remove what was added to the file`,
+    )
 }
 
 export function archivedValue(given: ArchiveMembers, kind: string): JsonText {

@@ -6,6 +6,7 @@ import {
   headerOf,
   itemOf,
   listOf,
+  requireNoMore,
   unusableArchive,
   archivedValue,
   archivedVersion,
@@ -47,7 +48,9 @@ export async function checkArchive(records: RecordReader): Promise<ArchiveTotals
     }
     file = kind === 'file' ? new CheckedFile(members) : null
     if (kind === 'end') {
-      return { records: requireComplete(members, records.count), files, fileBytes, largestFile, rows, bytes }
+      const count = requireComplete(members, records.count)
+      requireNoMore(await records.next())
+      return { records: count, files, fileBytes, largestFile, rows, bytes }
     }
     checks.get(kind)?.(members)
     const table = tables.get(kind)

@@ -12,9 +12,20 @@ export async function* unzippedArchive(content: AsyncIterable<Uint8Array>): Asyn
   const pieces = content[Symbol.asyncIterator]()
   const { head, whole } = await begun(pieces)
   if (head[0] !== 0x1f || head[1] !== 0x8b) return yield* whole
-  const stream = pipeline(Readable.from(whole), createGunzip(), () => {})
+  let given = 0
+  const counted = async function* (): AsyncGenerator<Uint8Array, void> {
+    for await (const piece of whole) {
+      given += piece.length
+      yield piece
+    }
+  }
+  const unzip = createGunzip()
+  const stream = pipeline(Readable.from(counted()), unzip, () => {})
   try {
     yield* stream as AsyncIterable<Uint8Array>
+    // The library ignores what follows a null byte behind the end.
+    if (given > unzip.bytesWritten)
+      throw unusableArchive('more bytes follow behind its compressed end. Remove what was added to the file')
   } catch (error) {
     if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error
     throw unusableArchive('its compression is damaged')

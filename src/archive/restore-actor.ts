@@ -36,6 +36,7 @@ import {
   headerOf,
   itemOf,
   listOf,
+  requireNoMore,
   unusableArchive,
   archivedValue,
   archivedVersion,
@@ -284,7 +285,8 @@ class Restore {
         const stated = recordInteger(ahead.members, 'end', 'records', 1)
         if (stated !== this.#records.count)
           throw unusableArchive(`it has ${this.#records.count} records, and its end states ${stated}`)
-        return
+        await this.#records.next()
+        return requireNoMore(await this.#records.peek())
       }
       await this.#readKind(ahead.kind)
       this.#deps.progress?.(this.#records.count)

@@ -113,11 +113,12 @@ export function readableList<Item>(
     length: async () => (await read({ limit: 1 })).length ?? 0,
     live: (onPart, selection, onError) => watched(selection).live(onPart, onError),
     async *[Symbol.asyncIterator]() {
-      for (let start: number | null = 0; start !== null; ) {
-        const { items, next } = await read({ start })
-        yield* items
-        start = next === null ? null : Number(next)
-      }
+      let after: string | null = null
+      do {
+        const part: ListPart<Item> = await read(after === null ? {} : { after })
+        yield* part.items
+        after = part.next
+      } while (after !== null)
     },
   }
 }
@@ -142,15 +143,17 @@ interface Answer<Item> {
   readonly items: readonly { readonly item: Item }[]
   readonly count?: number
   readonly next?: string | number
+  /** The next page of a range. */
+  readonly after?: string
 }
 
 async function partOf<Item>(response: Response, selection: ListSelection<Item>): Promise<ListPart<Item>> {
-  const { items, count, next } = (await response.json()) as Answer<Item>
+  const { items, count, next, after } = (await response.json()) as Answer<Item>
   return {
     items: items.map(({ item }) => item),
     start: isQuery(selection) ? null : (selection.start ?? 0),
     length: count ?? null,
-    next: next === undefined ? null : String(next),
+    next: after ?? (next === undefined ? null : String(next)),
     version: strongVersion(response),
   }
 }

@@ -1,17 +1,20 @@
 /** A change of a list, in the terms of the protocol's list diffs. */
 import type { JsonText } from '../json/json.ts'
 
-export type ListOperation =
-  | 'append'
-  | 'insert'
-  | 'update'
-  | 'delete'
-  | 'remove'
-  | 'pop'
-  | 'extend'
-  | 'clear'
-  | 'delete_all'
-  | 'metadata'
+export const listOperations = [
+  'append',
+  'insert',
+  'update',
+  'extend',
+  'delete',
+  'pop',
+  'clear',
+  'delete_all',
+  'remove',
+  'metadata',
+] as const
+
+export type ListOperation = (typeof listOperations)[number]
 
 export interface ListChange {
   readonly operation: ListOperation

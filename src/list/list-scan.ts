@@ -9,6 +9,7 @@ import type { Queries, Store } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import { damagedList } from './list-damage.ts'
 import type { ListMetadata } from './list-head.ts'
+import type { IndexEntry } from './index-store.ts'
 import { findPosition } from './list-position.ts'
 import { findPresent, type StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
@@ -28,11 +29,21 @@ export interface ScanPage {
   /** The position of the first item. */
   readonly from: number
   readonly rows: readonly StoredItem[]
+  /** The numbers of the items of the span in the snapshot of the first page. Empty on other pages, and without a span. */
+  readonly numbers: readonly number[]
   /** The metadata of the list in the snapshot of this page. */
   readonly metadata: ListMetadata
   readonly listId: string
   /** True for the last page of the scan. */
   readonly isLast: boolean
+}
+
+/** Positions of a list. `to` is exclusive; null means the end. */
+export interface ScanSpan {
+  readonly from: number
+  readonly to: number | null
+  /** Numbers of items: the span begins after the last one that still exists, and has as many positions. */
+  readonly anchors?: readonly number[]
 }
 
 interface Cursor {
@@ -47,13 +58,13 @@ interface Cursor {
 
 export class ListScan {
   readonly #at: ListAddress
-  readonly #span: { readonly from: number; readonly to: number | null }
+  readonly #span: ScanSpan
   #cursor: Cursor | null = null
   /** The last item of each page except the latest. */
   readonly #pageEnds: number[] = []
 
   /** @param span the positions to read. Default: all. */
-  constructor(at: ListAddress, span: { readonly from: number; readonly to: number | null } = { from: 0, to: null }) {
+  constructor(at: ListAddress, span: ScanSpan = { from: 0, to: null }) {
     this.#at = at
     this.#span = span
   }
@@ -87,6 +98,7 @@ export class ListScan {
     const from = Math.min(await this.#start(list), list.length)
     const left = before === null ? leftOf(this.#span) : before.left
     const rows = await this.#rows(list, { from, left }, most)
+    const numbers = before === null && left !== null ? await numbersOf(list, { from, to: from + left }, rows) : []
     const repeated = new Set(before?.read)
     if (rows.some(({ item }) => repeated.has(item))) throw damagedList(this.#at.list, 'an item occurs at two positions')
     const next = from + rows.length
@@ -98,7 +110,7 @@ export class ListScan {
       read: rows.length === 0 && before !== null ? before.read : rows.map(({ item }) => item),
     }
     const isLast = next >= list.length || cursor.left === 0
-    return { page: { from, rows, metadata: list.metadata, listId: list.id, isLast }, cursor }
+    return { page: { from, rows, numbers, metadata: list.metadata, listId: list.id, isLast }, cursor }
   }
 
   async #rows(
@@ -114,12 +126,15 @@ export class ListScan {
   }
 
   #start(list: OpenList): Promise<number> | number {
-    if (this.#cursor === null) return Math.max(0, this.#span.from)
+    if (this.#cursor === null) {
+      const { from, anchors = [] } = this.#span
+      return anchors.length === 0 ? Math.max(0, from) : this.#continueAt(list, { read: anchors, next: from })
+    }
     return this.#cursor.orderVersion === list.orderVersion ? this.#cursor.next : this.#continueAt(list, this.#cursor)
   }
 
   /** The position after the last item that was read and still exists. */
-  async #continueAt(list: OpenList, { read, next }: Cursor): Promise<number> {
+  async #continueAt(list: OpenList, { read, next }: Pick<Cursor, 'read' | 'next'>): Promise<number> {
     const last = await this.#lastPresent(list, read)
     if (last === null) return 0
     return (await findPosition(list, last, next - 1)) + 1
@@ -131,7 +146,8 @@ export class ListScan {
       for (let end = items.length; end > 0; end -= pageItems) {
         const some = items.slice(Math.max(0, end - pageItems), end)
         const present = await findPresent(list.queries, this.#at, some)
-        const last = some.findLast((item) => present.has(item))
+        // Rows of a list that was removed are deleted later.
+        const last = some.findLast((item) => present.has(item) && item >= list.firstItem)
         if (last !== undefined) return last
       }
     }
@@ -139,13 +155,20 @@ export class ListScan {
   }
 }
 
-function leftOf({ from, to }: { readonly from: number; readonly to: number | null }): number | null {
+function leftOf({ from, to }: ScanSpan): number | null {
   return to === null ? null : Math.max(0, to - Math.max(0, from))
 }
 
 async function rowsOf(list: OpenList, span: Span): Promise<readonly StoredItem[]> {
   await list.load([span])
   return list.itemsUpTo(span, pageBytes)
+}
+
+async function numbersOf(list: OpenList, { from, to }: Span, rows: readonly StoredItem[]): Promise<readonly number[]> {
+  const end = Math.max(from, Math.min(to, list.length))
+  if (end - from <= rows.length) return rows.map(({ item }) => item)
+  await list.load([{ from, to: end }])
+  return list.order.items({ from, to: end })
 }
 
 /** True when the list is read and changed in one step. False for a list whose bytes were never counted. */
@@ -162,4 +185,40 @@ export async function* scanPages(store: SnapshotSource, at: ListAddress): AsyncG
     yield page
     if (page.isLast) return
   }
+}
+
+/**
+ * Where the next page of a list begins, by the numbers of items that were read. The position of an item changes when others are
+ * inserted or deleted; its number stays.
+ */
+export interface PageStart {
+  /** The position, when the list has not changed. */
+  readonly position: number
+  /** Numbers of items that were read, in their order. Empty: only the position counts. */
+  readonly anchors: readonly number[]
+}
+
+/** The most numbers of a page, and of the pages before. */
+const mostOfPage = 12
+const mostBefore = 4
+
+/**
+ * The start of the page after these items. A page whose items were all deleted leaves the items before it.
+ *
+ * @param read the numbers of the items of the page.
+ * @param before the start of the page itself.
+ */
+export function startAfter(position: number, read: readonly number[], before: PageStart | null): IndexEntry {
+  // The last four items, and then fewer and fewer: it is enough that one of them still exists.
+  const chosen = new Set<number>()
+  for (let back = 1; back <= read.length && chosen.size < mostOfPage; back += back < 4 ? 1 : back)
+    chosen.add(read[read.length - back] ?? 0)
+  const anchors = [...(before?.anchors.slice(-mostBefore) ?? []), ...[...chosen].toReversed()]
+  return { item: position, key: anchors.join(',') }
+}
+
+/** The start that `startAfter` wrote. */
+export function pageStart({ item, key }: IndexEntry): PageStart {
+  const anchors = /^\d{1,16}(?:,\d{1,16}){0,15}$/.test(key) ? key.split(',').map(Number) : []
+  return { position: item, anchors }
 }

@@ -78,7 +78,17 @@ export {
 } from './steps/list-steps.ts'
 export { findAdded, type KeptSteps, type Reversal, reverseSteps } from './steps/list-reversal.ts'
 export { createList, deleteList, ensureList, keepDeletions, makeList } from './list-creation.ts'
-export { isShort, ListScan, pageItems, scanPages, type ScanPage } from './list-scan.ts'
+export {
+  isShort,
+  ListScan,
+  pageItems,
+  pageStart,
+  scanPages,
+  startAfter,
+  type PageStart,
+  type ScanPage,
+  type ScanSpan,
+} from './list-scan.ts'
 export type { ListTexts } from './open-list.ts'
 
 /** The metadata of a list. Null when the list does not exist. @throws ServiceError `list_corrupted` */

@@ -15,6 +15,7 @@ import type { Access } from './access.ts'
 import type { PropertyState, Record } from './change.ts'
 import type { BulkStep, KindRoom } from './kind.ts'
 import { kinds } from './kinds.ts'
+import { requireNoList } from './list-marker.ts'
 import { nameIsTaken, quote, rejectedWrite } from './property-errors.ts'
 import { deleteValues, findBeforeWrite, findKinds, putValues } from './property-store.ts'
 import { statesFrom } from './value-diff.ts'
@@ -114,7 +115,9 @@ export class BulkWrite {
     if (typeof entry !== 'string') return entry.pass(room, access, operation)
     const passed = await room.gate.pass(access, operation, [name], entry)
     if (passed === null) throw rejectedWrite([name])
-    return passed === absent ? passed : room.declared.fitValue([name], passed)
+    if (passed === absent) return passed
+    requireNoList([name], passed)
+    return room.declared.fitValue([name], passed)
   }
 
   /** Stores the result of `prepare`. @throws as `write` */

@@ -2,7 +2,17 @@
 import { quoted, ServiceError } from '../errors.ts'
 import { integerField, optional, stringField } from '../json/fields.ts'
 import { elements, type JsonText, kindOf, known, stringText, stringValue } from '../json/json.ts'
-import { type FieldKey, type IndexEntry, type ItemQuery, keyChars, valueKey, noKey } from '../list/list.ts'
+import {
+  type FieldKey,
+  type IndexEntry,
+  type ItemQuery,
+  keyChars,
+  noKey,
+  type PageStart,
+  pageStart,
+  startAfter,
+  valueKey,
+} from '../list/list.ts'
 
 /** The default and greatest number of items of a page. */
 export const mostQueried = 1000
@@ -54,7 +64,38 @@ export function readWhere(where: ReadonlyMap<string, JsonText>): FieldKey[] {
   })
 }
 
+/**
+ * Whether a request names items by their fields. Any other one names a range, by `start` or by `after`.
+ *
+ * @throws ServiceError `bad_request` for `start` together with another choice.
+ */
+export function isQuery(
+  {
+    start,
+    sort,
+    after,
+  }: { readonly start?: number | undefined; readonly sort?: string | undefined; readonly after?: string | undefined },
+  where: ReadonlyMap<string, JsonText>,
+): boolean {
+  const hasFields = where.size > 0 || sort !== undefined
+  if (start !== undefined && (hasFields || after !== undefined))
+    throw new ServiceError('bad_request', 'Cannot give both start and a query: use after with the `next` of a page.')
+  return hasFields
+}
+
+/** Where the page of a range begins. Null for the beginning. @throws ServiceError `bad_request` */
+export function rangeStart(after: string | undefined): PageStart | null {
+  return after === undefined ? null : pageStart(readCursor(after))
+}
+
+/** `after` of the page behind a range. */
+export function rangeEnd(end: number, numbers: readonly number[], start: PageStart | null): string {
+  return writeCursor(startAfter(end, numbers, start))
+}
+
 /** Where the next page begins, as an opaque string. */
+export function writeCursor(next: IndexEntry): string
+export function writeCursor(next: IndexEntry | null): string | null
 export function writeCursor(next: IndexEntry | null): string | null {
   return next === null ? null : Buffer.from(JSON.stringify([next.item, next.key])).toString('base64url')
 }
@@ -74,6 +115,10 @@ export const itemsSchema = {
     items: { type: 'array', items: { type: 'object', properties: { index: { type: 'integer' }, item: {} } } },
     count: { type: 'integer', description: 'The length of the entire list. Absent for a query' },
     next: { description: 'The next page: its `start`, or `after` for a query. Absent on the last page' },
+    after: {
+      type: 'string',
+      description: '`after` of the next page of a range. It skips no item when others are deleted meanwhile',
+    },
   },
 }
 
@@ -86,7 +131,7 @@ export const listPartQuery = {
     }),
   ),
   sort: optional(stringField('A field to sort by, after `-` for a descending order')),
-  after: optional(stringField('`next` of the page of a query before')),
+  after: optional(stringField('`after` of the page before, or `next` of a page of a query')),
 }
 
 export const whereGroup = { where: 'The value that a field must have: a string, a number, `true`, `false` or `null`' }

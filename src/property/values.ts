@@ -11,6 +11,7 @@ import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
 import type { ActorWriter, Change, RecordBy } from './change.ts'
 import type { DeclaredData } from './declared-data.ts'
+import { requireNoList } from './list-marker.ts'
 import { nameIsTaken, quote, rejectedDelete, rejectedWrite } from './property-errors.ts'
 import type { PropertyGate } from './property-hooks.ts'
 import {
@@ -153,7 +154,9 @@ export class Values {
     // A hook may turn a change into a removal.
     if (rightToPut(path, value) !== right)
       await requireRight(this.#deps.permission, access, rightToPut(path, value), path)
-    return below.length > 0 || value === absent ? value : this.#deps.declared.fitValue(path, value)
+    if (below.length > 0 || value === absent) return value
+    requireNoList(path, value)
+    return this.#deps.declared.fitValue(path, value)
   }
 
   /** Stores the result of `prepare` at the path. @throws as `put` */
@@ -221,6 +224,7 @@ export class Values {
     if (stored !== null && stored.kind !== 'value') throw nameIsTaken(name, stored.kind)
     const before = this.#currentValue(name, stored)?.content
     const together = mergeAt(before, below, value)
+    requireNoList(path, together, before)
     const merged = declared.fitValue(path, together)
     const written = declared.newValue(name, merged)
     await this.#putPart(tx, actor, written)

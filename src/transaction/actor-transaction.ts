@@ -10,6 +10,7 @@ import type { Access } from '../property/access.ts'
 import type { ActorWriter } from '../property/change.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
 import type { ListHooks } from '../property/lists/list-hooks.ts'
+import { requireNoList } from '../property/list-marker.ts'
 import { nameIsTaken, propertyNotFound, quote, rejectedDelete } from '../property/property-errors.ts'
 import type { PropertyGate } from '../property/property-hooks.ts'
 import {
@@ -130,14 +131,19 @@ export class ActorTransaction {
     }
     const value = await this.#deps.values.prepare(this.#access, path, given)
     if (entry.list !== null) throw nameIsTaken(name, 'list')
-    if (below.length > 0)
-      entry.value = this.#deps.declared.fitValue(path, mergeAt(entry.value ?? undefined, below, value))
+    if (below.length > 0) entry.value = this.#merged(path, entry.value ?? undefined, value)
     else entry.value = value === absent ? null : value
     this.#changed?.add(name)
     this.#push({
       leavesRows: false,
       run: async (tx, record, actor) => record(await this.#deps.values.store(tx, actor, path, value)),
     })
+  }
+
+  #merged(path: readonly string[], before: JsonText | undefined, value: JsonText): JsonText {
+    const together = mergeAt(before, path.slice(1), value)
+    requireNoList(path, together, before)
+    return this.#deps.declared.fitValue(path, together)
   }
 
   /** Replaces an item of a list, or appends it when its index is the length. */

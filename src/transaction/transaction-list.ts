@@ -281,9 +281,11 @@ export class TransactionList {
   ): AsyncGenerator<QueriedPage> {
     const metadata = { ...entry.list.metadata, length: entry.list.pieces.length }
     for await (const { placed, raw, items } of this.#pages(from, to)) {
-      const first = raw[0]?.index ?? 0
+      const first = raw[0]?.index ?? from
       yield {
         items,
+        from: first,
+        positions: raw.length,
         metadata,
         handleAt(index) {
           const stored = placed[index - first]?.stored ?? null

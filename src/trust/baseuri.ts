@@ -22,6 +22,38 @@ export function parseBaseuri(text: string): string | null {
   return namesOfClients.test(id) || isReservedId(id) ? null : address
 }
 
+/** The first segments below an actor's address in the URLs that people copy. */
+const belowActors: ReadonlySet<string> = new Set([
+  'www',
+  'meta',
+  'properties',
+  'trust',
+  'subscriptions',
+  'callbacks',
+  'methods',
+  'actions',
+  'resources',
+  'files',
+  'mcp',
+])
+
+/**
+ * The root address of the actor at a URL that a person copied: without a query, a fragment and the path of a page of the actor.
+ * Null: not the address of an actor.
+ */
+export function copiedAddress(text: string): string | null {
+  const copied = text.trim()
+  const url = /^[!-~]+$/.test(copied) ? URL.parse(copied) : null
+  if (url === null) return null
+  const segments = url.pathname.split('/').slice(1)
+  const below = segments.findIndex((segment, at) => at > 0 && belowActors.has(segment))
+  const path = (below < 0 ? segments : segments.slice(0, below)).join('/')
+  url.search = ''
+  url.hash = ''
+  url.pathname = path
+  return parseBaseuri(url.href)
+}
+
 export function baseuriField(description: string, expected: string): RequestField<string> {
   return parsedField({ type: 'string', description }, expected, (value) => {
     return parseBaseuri(stringValue(value) ?? '') ?? undefined

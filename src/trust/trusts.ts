@@ -6,7 +6,7 @@ import { currentContext } from '../observe/context.ts'
 import { isSecretInDoubt } from '../outbox/notice-store.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import { parseBaseuri } from './baseuri.ts'
+import { copiedAddress } from './baseuri.ts'
 import { endTrust } from './end-trust.ts'
 import { fireDeleted, fireIfCompleted } from './events.ts'
 import { parseIncomingRequest } from './handshake/incoming-request.ts'
@@ -98,7 +98,7 @@ export class Trusts {
   async request(actor: Self, wish: RelationshipRequest): Promise<Trust> {
     const { url, relationship = '', description = '', type, judge } = wish
     const link = parseLink(url)
-    const baseuri = link?.baseuri ?? parseBaseuri(url)
+    const baseuri = link?.baseuri ?? copiedAddress(url)
     if (baseuri === null) throw refused('ask for this relationship', 'url is not the address of an actor')
     const byDefault =
       link === null || relationship !== '' ? this.#deps.defaultRelationship : await this.#invitedTo(link)

@@ -4,7 +4,8 @@ import { judgeOwner } from '../../src/permission/owner.ts'
 import type { Caller } from '../../src/caller.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import type { Sealed } from '../../src/secret/sealed.ts'
-import { idAt, parseBaseuri, trustUrl } from '../../src/trust/baseuri.ts'
+import { parseLink } from '../../src/trust/invitations/link.ts'
+import { copiedAddress, idAt, parseBaseuri, trustUrl } from '../../src/trust/baseuri.ts'
 import { type AskedAgain, completedBy, judgeRequest } from '../../src/trust/handshake/judge-request.ts'
 import { judgeOffer } from '../../src/trust/handshake/renewal.ts'
 import { parseRelationship } from '../../src/trust/relationship-name.ts'
@@ -251,6 +252,49 @@ describe('the URL of an actor', () => {
     ]) {
       assert.equal(parseBaseuri(text), null, text)
     }
+  })
+  it('is found in the URL of each page of the actor that a person copies (HTTP-38)', () => {
+    const roots = ['https://peer.example.com/7', 'https://peer.example.com/apps/a/7', 'http://localhost:3000/trust']
+    const pages = [
+      '',
+      '/',
+      '//',
+      '/www',
+      '/www/',
+      '/www/trust/new',
+      '/www/properties/files',
+      '/meta',
+      '/meta/actingweb/version',
+      '/properties/mood',
+      '/trust/friend/abc',
+      '/files/a%20b.txt',
+      '/mcp',
+    ]
+    for (const root of roots)
+      for (const page of pages)
+        for (const end of ['', '?', '#', '?lang=de', '#top', '?a=/www/b#/trust/c'])
+          for (const copied of [`${root}${page}${end}`, `  ${root}${page}${end}\n`])
+            assert.equal(copiedAddress(copied), root, copied)
+  })
+  it('is not found in another text', () => {
+    for (const text of [
+      '',
+      '7',
+      'peer.example.com/7',
+      'ftp://peer.example.com/7/www',
+      'https://peer.example.com/',
+      'https://u@peer.example.com/7/www',
+      'https://u:p@peer.example.com/7',
+      'https://peer.example.com/7 8/www',
+      'https://pëer.example.com/7/www',
+      'javascript://peer.example.com/7/www',
+    ])
+      assert.equal(copiedAddress(text), null, text)
+    assert.equal(
+      parseLink('https://peer.example.com/7/invite/AAAAAAAAAAAAAAAAAAAAAA?lang=de#x')?.baseuri,
+      'https://peer.example.com/7',
+    )
+    assert.equal(parseLink('https://peer.example.com/7?x=/invite/AAAAAAAAAAAAAAAAAAAAAA'), null)
   })
   it('ends with the id of the actor', () => {
     assert.equal(idAt('https://peer.example.com/a/7'), '7')

@@ -468,6 +468,18 @@ forEachService((start) => {
       ['has a newer version', archiveWith().replace('"version":1', '"version":2'), /it has version 2/],
       ['has no end', archiveWith(property('a', 1)).replace(/\{"kind":"end".*\n/, ''), /its end is missing/],
       ['lacks a record', archiveWith().replace('"records":1', '"records":2'), /it has 1 records, and its end states 2/],
+      [
+        'is followed by a second one',
+        archiveWith(property('a', 1)) + archiveWith(property('b', 1)),
+        /a second archive begins behind its end\. Import each archive from a file of its own/,
+      ],
+      [
+        'is followed by a record',
+        `${archiveWith()}{"kind":"property","name":"late","value":1}\n`,
+        /a record of the kind "property" follows behind its end\. Remove what was added to the file/,
+      ],
+      ['is followed by a second end', `${archiveWith()}\n\n{"kind":"end","records":1}`, /"end" follows/],
+      ['is followed by a text', `${archiveWith()}-- \nsent from my phone`, /Cannot read line 3/],
       ['is not JSON', archiveWith(property('a', 1)).replace('{"kind":"end"', '{"kind":'), /Cannot read line 3/],
       ['has a property without a value', archiveWith({ kind: 'property', name: 'a' }), /"value" of a record/],
       [
@@ -542,6 +554,21 @@ forEachService((start) => {
       const { state, imported: came } = (await read(actor, '/import')) as Import
       assert.deepEqual([state, came], ['done', { property: 1, list: 1, item: 2 }])
     })
+
+    for (const [what, behind, message] of [
+      ['a second one', gzipSync(archiveWith()), /a second archive begins behind its end/],
+      ['a text', Buffer.from('hello'), /its compression is damaged/],
+      ['null bytes and a second one', Buffer.concat([Buffer.alloc(9), gzipSync('x')]), /more bytes follow behind/],
+    ] as const)
+      it(`changes nothing when it is compressed, and ${what} follows (HTTP-37)`, async () => {
+        const service = await start()
+        const actor = await service.createActor()
+        const archive = Buffer.concat([gzipSync(archiveWith(property('a', 1))), behind])
+        const answer = await actor.request('POST', '/import', archive)
+        assert.equal(answer.status, 400)
+        assert.match(await answer.text(), message)
+        assert.equal(await read(actor, '/import'), 404)
+      })
 
     for (const [what, damage] of [
       ['cut', (bytes: Buffer) => bytes.subarray(0, bytes.length - 20)],

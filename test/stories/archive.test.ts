@@ -402,6 +402,11 @@ forEachService((start) => {
       ['has a newer version', (id: string) => header(id, { version: 2 }), /it has version 2/],
       ['has no end', (id: string) => header(id), /its end is missing/],
       ['lacks a record', (id: string) => `${header(id)}${end(2)}`, /it has 1 records, and its end states 2/],
+      [
+        'is followed by a second one',
+        (id: string) => `${header(id)}${end(1)}`.repeat(2),
+        /a second archive begins behind its end/,
+      ],
       ['is not JSON', (id: string) => `${header(id)}{"kind":`, /Cannot read line 2 of the archive/],
       ['is not UTF-8', () => '\ud800', /does not begin|Cannot read line 1/],
       [

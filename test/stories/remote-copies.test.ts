@@ -50,8 +50,9 @@ forEachService((start) => {
     it('returns a range with its indexes, the length and the address of the next part', async () => {
       const { actor, peer } = await copied()
       const first = await actor.request('GET', `/remote/${peer.peerId}/jobs/items?start=1&limit=2`)
-      assert.equal(first.headers.get('link'), '<?start=3&limit=2>; rel="next"')
-      assert.deepEqual(await body(first), {
+      const { after, ...part } = (await body(first)) as { after: string }
+      assert.equal(first.headers.get('link'), `<?limit=2&after=${after}>; rel="next"`)
+      assert.deepEqual(part, {
         items: [
           { index: 1, item: { text: 'b', due: 3 } },
           { index: 2, item: { text: 'c', due: 2 } },

@@ -1,6 +1,6 @@
 /** The form that requests a relationship with another actor (WIRE-PAGE-02), with a review before sending. */
 import { quoted, ServiceError } from '../../errors.ts'
-import { parseBaseuri } from '../../trust/baseuri.ts'
+import { copiedAddress } from '../../trust/baseuri.ts'
 import { parseLink } from '../../trust/invitations/link.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
@@ -138,7 +138,7 @@ function judgeTyped(deps: RelationshipPageDeps, exchange: PageExchange, { peer_u
 
 /** The root address of the actor at a URL, which may be the link of an invitation. */
 function rootOf(url: string): string | null {
-  return parseLink(url)?.baseuri ?? parseBaseuri(url)
+  return parseLink(url)?.baseuri ?? copiedAddress(url)
 }
 
 /** Returns the review. An existing override for the peer applies to the new trust type too. */
@@ -184,10 +184,9 @@ function refused(why: string, onPage: (words: Messages['request']) => string, fi
   })
 }
 
-/** Returns the actor's URL for a typed address. People omit the scheme, or copy the URL of a page below the actor. */
+/** Returns the URL for a typed address. People omit the scheme. */
 function actorAt(address: string): string {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`
-  return url.replace(/\/www(?:[/?#].*)?$/s, '')
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`
 }
 
 /** Adds advice for the owner to a failure of the peer. */

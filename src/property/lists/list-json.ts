@@ -3,6 +3,12 @@ import { array, type JsonText, known, stringText } from '../../json/json.ts'
 import type { IndexedItem, ListMetadata } from '../../list/list.ts'
 import type { ListReading, SeenList } from './list-reader.ts'
 
+export interface NextRange {
+  /** The `start` of the next page. After a page that was found by `after`, the same as `after`. */
+  readonly next: number | string
+  readonly after: string
+}
+
 /** The array of a list that was read in one page. */
 export function listArray({ first, whole }: ListReading): JsonText {
   return whole ?? array(first.map(({ item }) => item))
@@ -16,12 +22,12 @@ export async function* arrayPieces(reading: ListReading): AsyncGenerator<string>
 }
 
 /** The item view of a list, or part of a list, that was read in one page. */
-export function itemView({ first, metadata }: ListReading, next: number | null): JsonText {
+export function itemView({ first, metadata }: ListReading, next: NextRange | null): JsonText {
   return known(`{"items":[${first.map(indexedItem).join(',')}],"count":${metadata.length}${nextMember(next)}}`)
 }
 
 /** The item view of a list, page by page. `count` is the length of the list. */
-export async function* itemPieces(reading: ListReading, next: number | null): AsyncGenerator<string> {
+export async function* itemPieces(reading: ListReading, next: NextRange | null): AsyncGenerator<string> {
   yield '{"items":['
   yield* joined(reading, indexedItem)
   yield `],"count":${reading.metadata.length}${nextMember(next)}}`
@@ -32,8 +38,9 @@ export async function* itemLines(reading: ListReading): AsyncGenerator<string> {
   for await (const page of reading.pages()) yield page.map(({ item }) => `${item}\n`).join('')
 }
 
-function nextMember(next: number | null): string {
-  return next === null ? '' : `,"next":${next}`
+/** Members of an answer that name the next page of a range. */
+export function nextMember(next: NextRange | null): string {
+  return next === null ? '' : `,"next":${JSON.stringify(next.next)},"after":"${next.after}"`
 }
 
 /** The list in the full listing. Null for a list that is too long to be read in one page. */

@@ -27,11 +27,7 @@ export interface QueriedList {
   readonly pending: PendingItems | null
 }
 
-/** Positions of a list. `to` is exclusive; null means the end. */
-export interface ListSpan {
-  readonly from: number
-  readonly to: number | null
-}
+export type ListSpan = list.ScanSpan
 
 export interface QueriedPage {
   /** Null when the hook of the list hides the items. */
@@ -40,6 +36,9 @@ export interface QueriedPage {
   readonly handleAt: (index: number) => string
   /** The number of the item, which stays when its position changes. */
   readonly numberAt: (index: number) => number
+  /** The position of the first item, and the number of positions, of which a hook may hide some. */
+  readonly from: number
+  readonly positions: number
 }
 
 /** The changes of a list that are not stored yet. */
@@ -75,16 +74,21 @@ export async function countList(queried: QueriedList, where: readonly list.Field
   return (await countByIndex(queried, where, fields)) ?? (await scan(queried, where, fields)).length
 }
 
-/** A page in the order of the list. Its `next` has a position. */
+/** A page in the order of the list. Its `next` has a position, and numbers of items. */
 async function inOrder(queried: QueriedList, { limit, after }: list.ItemQuery): Promise<list.FoundItems> {
-  const from = after?.item ?? 0
+  const start = after === null ? null : list.pageStart(after)
+  const from = start?.position ?? 0
   const found: list.FoundItem[] = []
-  let length = 0
-  for await (const { items, metadata, handleAt, numberAt } of queried.pages({ from, to: from + limit })) {
+  const numbers: number[] = []
+  let [length, end] = [0, from]
+  for await (const page of queried.pages({ from, to: from + limit, anchors: start?.anchors ?? [] })) {
+    const { items, metadata, handleAt, numberAt } = page
     length = metadata.length
+    end = page.from + page.positions
+    for (let index = page.from; index < end; index++) numbers.push(numberAt(index))
     for (const { index, item } of items ?? []) found.push({ item, handle: handleAt(index), number: numberAt(index) })
   }
-  return { items: found, next: from + limit < length ? { item: from + limit, key: '' } : null }
+  return { items: found, next: end < length ? list.startAfter(end, numbers, start) : null }
 }
 
 /** Null when the indexes cannot answer. */

@@ -73,6 +73,8 @@ export class ListReader {
     return {
       metadata: first.metadata,
       first: items,
+      from: first.from,
+      numbers: first.numbers,
       isComplete: first.isLast,
       whole: null,
       async *pages() {
@@ -94,6 +96,8 @@ export class ListReader {
     return {
       metadata: short.metadata,
       first: items,
+      from: 0,
+      numbers: [],
       isComplete: true,
       whole: items === indexed ? short.whole : null,
       async *pages() {
@@ -262,7 +266,7 @@ export class ListReader {
   }
 
   async #seenPage(access: Access, name: string, page: list.ScanPage): Promise<SeenPage> {
-    const { from, rows, metadata, listId, isLast } = page
+    const { from, rows, numbers, metadata, listId, isLast } = page
     const items = await this.#deps.hooks.passItems(
       access,
       name,
@@ -273,7 +277,7 @@ export class ListReader {
       const row = rows[index - from]
       return row === undefined ? '' : list.handleOf(listId, row, index)
     }
-    return { items, positions: rows.length, metadata, isLast, handleAt, numberAt }
+    return { items, from, numbers, positions: rows.length, metadata, isLast, handleAt, numberAt }
   }
 
   /** The current version of the item of a handle, with a new handle. Null when the item was removed. */
@@ -291,6 +295,9 @@ export interface ListReading {
   /** The metadata in the snapshot of the first page. */
   readonly metadata: list.ListMetadata
   readonly first: readonly list.IndexedItem[]
+  /** The position of the first item, and the numbers of the items of a span. */
+  readonly from: number
+  readonly numbers: readonly number[]
   /** True when the first page is the only page. */
   readonly isComplete: boolean
   /** The array of all items, if it is known already. */
@@ -313,13 +320,21 @@ export interface ListSize {
 }
 
 interface SeenPage extends QueriedPage {
-  /** The number of positions of the page. */
-  readonly positions: number
+  readonly numbers: readonly number[]
   readonly isLast: boolean
 }
 
 function emptyPage(metadata: list.ListMetadata): SeenPage {
-  return { items: [], positions: 0, metadata, isLast: true, handleAt: () => '', numberAt: () => 0 }
+  return {
+    items: [],
+    from: 0,
+    numbers: [],
+    positions: 0,
+    metadata,
+    isLast: true,
+    handleAt: () => '',
+    numberAt: () => 0,
+  }
 }
 
 function metadataOrDamaged(name: string, head: string): list.ListMetadata | 'damaged' {

@@ -4,6 +4,7 @@
  */
 import type { AttributeForm } from '../../actor/attributes.ts'
 import { isObject, type JsonText, known, members } from '../../json/json.ts'
+import type { PageStart } from '../../list/list.ts'
 import type { Queries, Transaction } from '../../store/store.ts'
 import type { Scope } from '../../subscription/scope.ts'
 import { isStorableName, listAction, type ReplicaListOperation, type ReplicaChange } from './replica-change.ts'
@@ -479,6 +480,33 @@ export async function readRemoteItems(
   const runs = runsBetween(stored, positionOf(start, length), positionOf(end ?? length, length))
   const keys = runs.flatMap(placesOf).map((place) => listItemKey(name, place))
   return { items: itemsOf(await findKeys(q, actorId, bucket, keys), name, runs), length }
+}
+
+export interface RemoteRange extends RemoteItems {
+  /** The position of the first item. */
+  readonly from: number
+  /** The places of the items, which stay when others are deleted. */
+  readonly places: readonly number[]
+}
+
+/** The items of a page, which begins after the last item that was read and still exists. Null: the copy has no such list. */
+export async function readRemoteRange(
+  q: Queries,
+  { actorId, peerId, name }: RemoteAddress & { readonly name: string },
+  { position, anchors }: PageStart,
+  limit: number,
+): Promise<RemoteRange | null> {
+  const bucket = remoteBucket(peerId)
+  const head = (await findKeys(q, actorId, bucket, [listMetaKey(name)])).get(listMetaKey(name))
+  if (head === undefined) return null
+  const { stored, length } = openStored(head).list
+  const present = anchors.length === 0 ? [] : stored.flatMap(placesOf)
+  const last = anchors.findLast((place) => present.includes(place))
+  const from = Math.min(length, last === undefined ? (anchors.length === 0 ? position : 0) : present.indexOf(last) + 1)
+  const runs = runsBetween(stored, from, Math.min(length, from + limit))
+  const places = runs.flatMap(placesOf)
+  const keys = places.map((place) => listItemKey(name, place))
+  return { items: itemsOf(await findKeys(q, actorId, bucket, keys), name, runs), places, from, length }
 }
 
 /** A negative index counts from the end. */

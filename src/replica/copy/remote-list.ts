@@ -1,11 +1,19 @@
 /** Queries of lists in the copy of a peer's data. */
 import { setImmediate } from 'node:timers/promises'
 import { quoted, ServiceError } from '../../errors.ts'
-import type { FieldKey, FoundItem, FoundItems, ItemQuery } from '../../list/list.ts'
+import {
+  type FieldKey,
+  type FoundItem,
+  type FoundItems,
+  type ItemQuery,
+  type PageStart,
+  pageStart,
+  startAfter,
+} from '../../list/list.ts'
 import { mostQueried } from '../../property/item-query.ts'
 import { holdsAll, mostScanned, pageOfMatches } from '../../property/lists/list-queries.ts'
 import type { Queries, Store } from '../../store/store.ts'
-import { readRemoteItems, type RemoteAddress, type RemoteItems } from './remote-data.ts'
+import { readRemoteItems, readRemoteRange, type RemoteAddress, type RemoteRange } from './remote-data.ts'
 
 export interface RemoteListAddress extends RemoteAddress {
   /** The name of the list. */
@@ -24,10 +32,11 @@ export async function queryRemoteList(
   asked: ItemQuery,
 ): Promise<FoundItems> {
   const { where, sort, limit, after } = asked
-  const from = after?.item ?? 0
   const isRange = where.length === 0 && sort === null
   if (!isRange) return pageOfMatches(await remoteMatches(store, list, where), asked, null)
-  return rangeFrom(from, await store.snapshot((q) => readRemoteItems(q, list, list.name, from, from + limit)))
+  const start = after === null ? null : pageStart(after)
+  const found = await store.snapshot((q) => readRemoteRange(q, list, start ?? { position: 0, anchors: [] }, limit))
+  return rangeFrom(start, found)
 }
 
 /** Returns the items that have these values. @throws ServiceError `index_required` */
@@ -56,12 +65,12 @@ async function findMatches(q: Queries, list: RemoteListAddress, where: readonly 
   }
 }
 
-function rangeFrom(from: number, found: RemoteItems | null): FoundItems {
-  const { items, length } = found ?? { items: [], length: 0 }
+function rangeFrom(start: PageStart | null, found: RemoteRange | null): FoundItems {
+  const { items, length, from, places } = found ?? { items: [], length: 0, from: 0, places: [] }
   const to = from + items.length
   return {
     items: items.map((item, at) => foundAt(from + at, item)),
-    next: to < length ? { item: to, key: '' } : null,
+    next: to < length ? startAfter(to, places, start) : null,
   }
 }
 

@@ -1,12 +1,13 @@
 /** Translates a diff into changes of the copy, one for each name in the diff. Pure functions. */
 import { elements, isObject, type JsonText, members, stringValue } from '../../json/json.ts'
 import { maxNameBytes } from '../../actor/property-name.ts'
+import { type ListOperation, listOperations } from '../../list/list-change.ts'
 import type { Scope } from '../../subscription/scope.ts'
 import { nameOfKey } from './remote-keys.ts'
 
 /** One list operation in the words of the protocol. Members that the operation does not need are absent. */
 export interface ReplicaListOperation {
-  readonly operation: (typeof operations)[number]
+  readonly operation: ListOperation
   /** Length after the operation. A copy with another length differs from the peer. */
   readonly length?: number
   readonly index?: number
@@ -29,19 +30,6 @@ export type ReplicaChange = { readonly name: string } & (
   /** The name changed in an unknown way, so it must be fetched. */
   | { readonly kind: 'refetch' }
 )
-
-const operations = [
-  'append',
-  'insert',
-  'update',
-  'extend',
-  'delete',
-  'pop',
-  'clear',
-  'delete_all',
-  'remove',
-  'metadata',
-] as const
 
 const legacyPrefix = 'list:'
 const gone = '""'
@@ -104,7 +92,7 @@ function isSentenceAboutList(value: JsonText): boolean {
 function listOperation(value: JsonText | undefined, list: string): ReplicaListOperation | null {
   const given = value === undefined ? null : members(value)
   if (given === null || textAt(given, 'list') !== list) return null
-  const operation = operations.find((name) => name === textAt(given, 'operation'))
+  const operation = listOperations.find((name) => name === textAt(given, 'operation'))
   return operation === undefined ? null : readOperation(operation, given)
 }
 

@@ -24,7 +24,7 @@ export function linkOf({ baseuri, code }: InvitationLink): string {
 
 /** Parses the link of an invitation. Null: another URL. */
 export function parseLink(url: string): InvitationLink | null {
-  const [, root = '', code = ''] = /^(.+)\/invite\/([^/]+)\/?$/.exec(url.trim()) ?? []
+  const [, root = '', code = ''] = /^([^?#]+)\/invite\/([^/?#]+)\/?(?:[?#].*)?$/.exec(url.trim()) ?? []
   const baseuri = parseBaseuri(root)
   return baseuri === null || !isCode(code) ? null : { baseuri, code }
 }

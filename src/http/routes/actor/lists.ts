@@ -4,7 +4,7 @@ import { choiceField, jsonField, nullable, type ValuesOf } from '../../../json/f
 import { type JsonText, known } from '../../../json/json.ts'
 import { present } from '../../../json/present.ts'
 import { listTextFields } from '../../../list/list-texts.ts'
-import { type FoundItems, type IndexEntry, indexFromJson, type ListTexts } from '../../../list/list.ts'
+import { type FoundItems, type IndexEntry, indexFromJson, type ListTexts, type PageStart } from '../../../list/list.ts'
 import type { ListSpan } from '../../../property/lists/list-queries.ts'
 import type { ListReader } from '../../../property/lists/list-reader.ts'
 import type { ListWriter } from '../../../property/lists/list-writer.ts'
@@ -22,6 +22,9 @@ import { itemLines, itemPieces, itemView } from '../../../property/lists/list-js
 import {
   type GivenQuery,
   mostQueried,
+  isQuery,
+  rangeEnd,
+  rangeStart,
   readItemQuery,
   writeCursor,
   itemsSchema,
@@ -116,10 +119,9 @@ async function getItems(deps: ListRouteDeps, exchange: ItemsExchange): Promise<H
   if (found === null) return nestedKey(deps, exchange, name, 'items')
   const tag = found.version(null)
   if (tag !== null && !acceptsLines(request) && isKnownTag(request, tag)) return notModified(tag)
-  const isQuery = where.size > 0 || query.sort !== undefined || query.after !== undefined
-  if (isQuery && query.start !== undefined)
-    throw new ServiceError('bad_request', 'Cannot give both start and a query: use after with the `next` of a page.')
-  return isQuery ? queryItems(deps, exchange, { ...query, where }, tag) : rangeItems(deps, exchange, found)
+  return isQuery(query, where)
+    ? queryItems(deps, exchange, { ...query, where }, tag)
+    : rangeItems(deps, exchange, found)
 }
 
 /** Answers with a range of the list, or with all items. */
@@ -130,17 +132,22 @@ async function rangeItems(
 ): Promise<HttpResponse> {
   const access = { actor, caller }
   const isLines = acceptsLines(request)
-  const span = rangeOf(query, isLines)
+  const start = rangeStart(query.after)
+  const span = rangeOf(query, start, isLines)
   const reading =
     span === undefined ? await listReader.openFound(access, property) : await listReader.open(access, name, span)
   if (reading === null) throw propertyNotFound([name, 'items'])
   if (isLines) return lineStream(itemLines(reading))
-  const end = span?.to ?? null
-  const next = end !== null && end < reading.metadata.length ? end : null
+  const end = reading.from + reading.numbers.length
+  const after =
+    span !== undefined && span.to !== null && end < reading.metadata.length
+      ? rangeEnd(end, reading.numbers, start)
+      : null
+  const next = after === null ? null : { next: start === null ? end : after, after }
   const whole = reading.isComplete ? itemView(reading, next) : null
   const response = whole === null ? jsonStream(200, itemPieces(reading, next)) : jsonText(200, whole)
-  const following = { start: String(next), limit: String(query.limit ?? mostQueried) }
-  return tagged(request, next === null ? response : withNextPage(response, following), version(whole))
+  const following = { limit: String(query.limit ?? mostQueried), after: String(after) }
+  return tagged(request, after === null ? response : withNextPage(response, following), version(whole))
 }
 
 /** Answers a query by fields. With `Accept: application/x-ndjson`, all pages, unless the client gives a limit. */
@@ -179,10 +186,18 @@ async function* foundLines(
 }
 
 /** Returns undefined for the entire list. */
-function rangeOf({ start, limit }: ItemsExchange['query'], isWhole: boolean): ListSpan | undefined {
-  if (start === undefined && limit === undefined) return undefined
-  const from = start ?? 0
-  return { from, to: isWhole && limit === undefined ? null : from + (limit ?? mostQueried) }
+function rangeOf(
+  { start, limit }: ItemsExchange['query'],
+  after: PageStart | null,
+  isWhole: boolean,
+): ListSpan | undefined {
+  if (start === undefined && limit === undefined && after === null) return undefined
+  const from = after?.position ?? start ?? 0
+  return {
+    from,
+    to: isWhole && limit === undefined ? null : from + (limit ?? mostQueried),
+    anchors: after?.anchors ?? [],
+  }
 }
 
 /** Reads a key of a value: `/properties/cart/items` is the key `items` when `cart` is a value instead of a list. */

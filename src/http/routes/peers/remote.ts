@@ -5,6 +5,9 @@ import type { ValuesOf } from '../../../json/fields.ts'
 import { known } from '../../../json/json.ts'
 import {
   mostQueried,
+  isQuery,
+  rangeEnd,
+  rangeStart,
   readItemQuery,
   writeCursor,
   itemsSchema,
@@ -12,7 +15,7 @@ import {
   whereGroup,
   whereOf,
 } from '../../../property/item-query.ts'
-import { type RemoteAddress, readRemoteItems, readRemoteValue } from '../../../replica/copy/remote-data.ts'
+import { type RemoteAddress, readRemoteRange, readRemoteValue } from '../../../replica/copy/remote-data.ts'
 import { queryRemoteList } from '../../../replica/copy/remote-list.ts'
 import type { Store } from '../../../store/store.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -69,11 +72,8 @@ async function getItems(
   { actor, params, query, request }: ActorExchange<'peerid' | 'name', ValuesOf<typeof listPartQuery>>,
 ): Promise<HttpResponse> {
   const where = whereOf(request.query)
-  const isQuery = where.size > 0 || query.sort !== undefined || query.after !== undefined
-  if (isQuery && query.start !== undefined)
-    throw new ServiceError('bad_request', 'Cannot give both start and a query: use after with the `next` of a page.')
   const address = addressOf(actor, params)
-  if (!isQuery) return rangeItems({ store }, address, params, query)
+  if (!isQuery(query, where)) return rangeItems({ store }, address, params, query)
   const { items, next } = await queryRemoteList(
     store,
     { ...address, name: params.name },
@@ -92,15 +92,20 @@ async function rangeItems(
   { store }: RemoteRouteDeps,
   address: RemoteAddress,
   params: RemoteExchange['params'],
-  { start = 0, limit = mostQueried }: ValuesOf<typeof listPartQuery>,
+  { start = 0, limit = mostQueried, after }: ValuesOf<typeof listPartQuery>,
 ): Promise<HttpResponse> {
-  const end = start + limit
-  const found = await store.snapshot((q) => readRemoteItems(q, address, params.name, start, end))
+  const begin = rangeStart(after)
+  const found = await store.snapshot((q) =>
+    readRemoteRange(q, { ...address, name: params.name }, begin ?? { position: start, anchors: [] }, limit),
+  )
   if (found === null) throw notCopied(params)
-  const { items, length: count } = found
-  const texts = items.map((item, at) => `{"index":${start + at},"item":${item}}`)
+  const { items, places, from, length: count } = found
+  const end = from + items.length
+  const texts = items.map((item, at) => `{"index":${from + at},"item":${item}}`)
   if (end >= count) return itemsResponse(texts, { count })
-  return withNextPage(itemsResponse(texts, { count, next: end }), { start: String(end), limit: String(limit) })
+  const cursor = rangeEnd(end, places, begin)
+  const response = itemsResponse(texts, { count, next: begin === null ? end : cursor, after: cursor })
+  return withNextPage(response, { limit: String(limit), after: cursor })
 }
 
 function itemsResponse(items: readonly string[], members: Readonly<Record<string, number | string>>): HttpResponse {
