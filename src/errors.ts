@@ -44,6 +44,7 @@ export const catalogue = {
   unsupported_media_type: { status: 415, text: 'The content type is not supported' },
   headers_too_large: { status: 431, text: 'The header fields are too large' },
   peer_failed: { status: 408, text: 'The peer did not return a valid response' },
+  peer_refused: { status: 403, text: 'The peer refused the call' },
   request_timeout: { status: 408, text: 'The request took too long to arrive' },
   too_many_requests: { status: 429, text: 'Too many requests' },
   server_error: { status: 500, text: 'The service failed' },
@@ -63,6 +64,8 @@ export const catalogue = {
 export type ErrorCode = keyof typeof catalogue
 
 export interface ErrorDetail {
+  /** The HTTP status, if not that of the code. */
+  readonly status?: number
   /** The cause for the operator. Only the log shows it. */
   readonly reason?: string | undefined
   readonly cause?: unknown
@@ -94,7 +97,7 @@ export class ServiceError extends Error {
   }
 
   get status(): number {
-    return catalogue[this.code].status
+    return this.detail.status ?? catalogue[this.code].status
   }
 }
 

@@ -52,6 +52,8 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   key_reused: 'Use a new `Idempotency-Key` for each different request.',
   unsupported_media_type: 'Send a content type that the API page lists for the route.',
   headers_too_large: 'Send fewer or smaller header fields.',
+  peer_refused:
+    'The relationship with the peer does not permit the call, or the peer does not accept its content. The status is that of the peer.',
   peer_failed: 'Retry later. The log of the service has the reason.',
   request_timeout: 'Send the request faster, or in smaller parts.',
   too_many_requests: 'Retry after the number of seconds in `Retry-After`.',

@@ -50,13 +50,30 @@ export class PeerTimeout extends Error {
   }
 }
 
+/** Answers that this service cannot use. The peer may have done what it was asked for. */
+const unusable: ReadonlySet<string> = new Set(['redirected', 'invalid_answer', 'answer_too_large'])
+
 /**
- * Converts an error that application code did not catch. The error of a peer becomes `peer_failed`, without the peer's
- * message, which is for the application only.
+ * Statuses of a peer that would say something else about the call of this service: 401 and 407 make a client sign in again
+ * or drop its token, although the credentials that failed are those of the relationship; 408 is a time-out here; 421, 426 and
+ * 431 concern the connection to the peer.
+ */
+const aboutThePeer: ReadonlySet<number> = new Set([401, 407, 408, 421, 426, 431])
+
+/**
+ * Converts an error that application code did not catch. The refusal of a peer becomes `peer_refused` with the status of the
+ * peer, and every other error of a peer `peer_failed`. The peer's message is for the application only.
  */
 export function withoutPeerError(error: unknown): unknown {
-  if (error instanceof PeerRefused)
-    return new ServiceError('peer_failed', `The peer refused the call with status ${error.status}`, { cause: error })
+  if (error instanceof PeerRefused) {
+    const text = `The peer refused the call with status ${error.status}`
+    const isRefusal = error.status >= 400 && error.status < 500 && !unusable.has(error.code)
+    if (!isRefusal) return new ServiceError('peer_failed', text, { cause: error })
+    return new ServiceError('peer_refused', text, {
+      status: aboutThePeer.has(error.status) ? 403 : error.status,
+      cause: error,
+    })
+  }
   if (error instanceof PeerUnreachable || error instanceof PeerTimeout)
     return new ServiceError('peer_failed', error.message, { reason: String(error.cause), cause: error })
   return error

@@ -16,6 +16,7 @@ import type { Access } from '../property/access.ts'
 import { inTime, type Timers } from '../timers.ts'
 import { type Approval, type Approvals, type CallInput, needsNoApproval } from './approvals.ts'
 import { requireDeclared } from './declared-members.ts'
+import { nearestName } from './nearest-name.ts'
 import { type OwnPage, ownPage } from './page-handlers.ts'
 
 /** `undefined`: the handler returned nothing. Null: no handler handled the call. */
@@ -80,6 +81,23 @@ export class Operations {
       if (result !== null) return resultOf(result)
     }
     return null
+  }
+
+  /**
+   * The error of a call that no handler handled. For a name that is not declared, it names the nearest operation among those
+   * that the caller may call.
+   */
+  async unhandled(access: Access, kind: OperationKind, name: string): Promise<ServiceError> {
+    if (this.#deps.registry.operations(kind, name).length > 0)
+      return new ServiceError('no_result', `Cannot call ${quoted(name)}: no handler takes this call`)
+    const callable = await this.list(access, kind)
+    const near = nearestName(
+      name,
+      callable.map((descriptor) => descriptor.name),
+    )
+    const hint = near === null ? '' : `. The nearest name is ${quoted(near)}`
+    const noun = kind === 'actions' ? 'action' : 'method'
+    return new ServiceError('not_found', `Cannot call ${quoted(name)}: no ${noun} has this name${hint}`)
   }
 
   /** True when every handler of the name is declared as read-only. */

@@ -238,7 +238,7 @@ describe('an operation that declares confirm', () => {
         errorOf(await leavesAll(service, () => friend.request('POST', path, body), status))
       assert.equal(await refusedAs('/actions/clear', {}, 403), 'forbidden')
       assert.equal(await refusedAs('/methods/pay', { to: 7 }, 400), 'invalid_input')
-      assert.equal(await refusedAs('/actions/unknown', {}, 400), 'no_result')
+      assert.equal(await refusedAs('/actions/unknown', {}, 404), 'not_found')
       // An approval grants no permission.
       const { approval_id: id } = await required(await friend.request('POST', '/methods/pay', { to: 'Bob' }))
       await decide(actor, id, true)

@@ -226,26 +226,34 @@ forEachService((start) => {
           })
         }
         for (const [body, code, message] of [
-          ['', 'invalid_json', 'Cannot read the body: it is empty'],
           ['{', 'invalid_json', /./],
           ['not json', 'invalid_json', /./],
           ['null', 'bad_request', 'Cannot call: the body must be a JSON object'],
           ['5', 'bad_request', 'Cannot call: the body must be a JSON object'],
           ['true', 'bad_request', 'Cannot call: the body must be a JSON object'],
         ] as const) {
-          it(`rejects a ${method} with ${body === '' ? 'an empty body' : body} (R-OP-04)`, async () => {
+          it(`rejects a ${method} with ${body} (R-OP-04)`, async () => {
             await changesNothing(service, async () => refused(await call(method, 'echo', body), 400, code, message))
           })
         }
         for (const name of ['null', 'unknown', 'deep', 'ECHO', '*'])
-          it(`answers 400 to a ${method} of ${name}, which no handler answers (R-OP-04)`, async () => {
-            await refused(
-              await call(method, name, {}),
-              400,
-              'no_result',
-              `Cannot call "${name}": no handler takes this call`,
-            )
+          it(`answers 404 to a ${method} of ${name}, which is not declared, and 400 when every handler declines (R-OP-04)`, async () => {
+            const answer = await call(method, name, {})
+            if (name === 'null')
+              await refused(answer, 400, 'no_result', 'Cannot call "null": no handler takes this call')
+            else
+              await refused(
+                answer,
+                404,
+                'not_found',
+                new RegExp(`^Cannot call "${name.replace('*', '[*]')}": no ${noun} has this name`),
+              )
           })
+        it(`runs an empty ${method} with an empty object (R-OP-04)`, async () => {
+          for (const headers of [{}, { 'content-type': 'application/json' }, { 'content-type': 'text/plain' }])
+            await answered(await actor.request(method, `/${kind}/echo`, '', headers), 200, { name: 'echo', input: {} })
+          await refused(await actor.request(method, `/${kind}/echo`, ' '), 400, 'invalid_json', /./)
+        })
         it(`requires a name for ${method} (R-OP-04)`, async () => {
           const answer = await actor.request(method, `/${kind}`, {})
           await refused(answer, 400, 'bad_request', `Cannot call: the address names no ${noun}`)
@@ -612,8 +620,8 @@ forEachService((start) => {
       await answered(await actor.request('POST', '/methods/echo', other), 200, { input: other })
       await refused(
         await actor.request('POST', '/actions/echo', { jsonrpc: '2.0', method: 'echo' }),
-        400,
-        'no_result',
+        404,
+        'not_found',
         /"echo"/,
       )
     })

@@ -175,7 +175,7 @@ forEachService((start) => {
         field: 'limit',
       })
       const { code, status } = (await refusal(peer.action('unknown'))) as { code: string; status: number }
-      assert.deepEqual([status, code], [400, 'no_result'])
+      assert.deepEqual([status, code], [404, 'not_found'])
     })
 
     it('gives the address of the page for the owner’s approval', async () => {
@@ -225,12 +225,12 @@ forEachService((start) => {
       )
     })
 
-    it('that a handler does not catch is 408 for its caller, without the peer’s message', async () => {
+    it('that a handler does not catch has the peer’s status for its caller, without the peer’s message', async () => {
       const { ada, ben } = await family()
       const answer = await ben.request('POST', '/actions/ask', { peer: ada.id })
       assert.deepEqual(
         [answer.status, await answer.json()],
-        [408, { error: 'peer_failed', message: 'The peer refused the call with status 403' }],
+        [403, { error: 'peer_refused', message: 'The peer refused the call with status 403' }],
       )
     })
 
@@ -403,6 +403,34 @@ describe('a peer over the network', () => {
     }
   })
 
+  it('keeps the status of a refusal that a handler does not catch, unless it is about the peer itself', async () => {
+    const same = [
+      400, 402, 403, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 422, 423, 428, 429, 451,
+    ]
+    const expected: readonly [status: number, received: number, code: string][] = [
+      ...same.map((status): [number, number, string] => [status, status, 'peer_refused']),
+      // These would sign the caller out, or name a fault of the caller's own connection.
+      ...[401, 407, 408, 421, 426, 431].map((status): [number, number, string] => [status, 403, 'peer_refused']),
+      ...[302, 308, 500, 501, 502, 503].map((status): [number, number, string] => [status, 408, 'peer_failed']),
+    ]
+    const peer = await new RecordingPeer().start()
+    try {
+      const service = await start({ declare, allowPrivatePeers: true })
+      const ada = await service.createActor()
+      const { peerId } = await relateTo(service, ada, { baseuri: peer.url })
+      for (const [status, received, code] of expected) {
+        peer.replies = [status]
+        const answer = await ada.request('POST', '/actions/ask', { peer: peerId })
+        const { error, message } = (await answer.json()) as { error: string; message: string }
+        assert.deepEqual([answer.status, error], [received, code], String(status))
+        assert.equal(message, `The peer refused the call with status ${status}`)
+        assert.equal(answer.headers.get('www-authenticate'), null)
+      }
+    } finally {
+      await peer.stop()
+    }
+  })
+
   it('receives the id of the request that caused the call', async () => {
     const peer = await new RecordingPeer().start()
     try {
@@ -411,7 +439,7 @@ describe('a peer over the network', () => {
       const ada = await service.createActor()
       const { peerId, secret } = await relateTo(service, ada, { baseuri: peer.url })
       const answer = await ada.request('POST', '/actions/ask', { peer: peerId }, { 'x-request-id': 'cause-1' })
-      assert.equal(answer.status, 408)
+      assert.equal(answer.status, 403)
       const { method, path, headers } = (await peer.has(1))[0] ?? {}
       assert.deepEqual(
         [method, path, headers?.['x-parent-request-id'], headers?.authorization],

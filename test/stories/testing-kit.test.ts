@@ -136,7 +136,7 @@ describe('a person of a test', () => {
     await using t = await testing(createNotes())
     const ada = await t.signIn('ada@example.com')
     await assert.rejects(ada.action('add_note', { text: '' }), { status: 400, code: 'invalid_input' })
-    await assert.rejects(ada.method('missing'), { status: 400, code: 'no_result' })
+    await assert.rejects(ada.method('missing'), { status: 404, code: 'not_found' })
     await assert.rejects(ada.method('count', {}, z.object({ count: z.string() })), { code: 'invalid_input' })
   })
 

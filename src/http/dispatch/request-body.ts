@@ -9,7 +9,7 @@ import {
   type RequestFields,
   type ValuesOf,
 } from '../../json/fields.ts'
-import { type JsonText, stringText } from '../../json/json.ts'
+import { type JsonText, known, stringText } from '../../json/json.ts'
 import { type BodyLimits, readJson, readJsonOrForm, readUrlencodedForm, readValue } from '../edge/body.ts'
 import type { Params } from '../edge/params.ts'
 import type { HttpRequest } from '../edge/request.ts'
@@ -59,8 +59,15 @@ export function parsedBody<T>(
   }
 }
 
-/** Reads any JSON value, as a string. */
-export const anyJson: RequestBody<JsonText> = parsedBody({}, (body) => body)
+/**
+ * Reads any JSON value, as a string. An empty body is an empty object, as clients send it for a call without input. A GET
+ * with `_method` needs a body, because a link on another site could call an operation without one.
+ */
+export const jsonOrEmpty: RequestBody<JsonText> = {
+  content: { 'application/json': {} },
+  read: ({ request, bodyLimits }) =>
+    readJson(request, bodyLimits, request.method === 'GET' ? {} : { ifEmpty: known('{}') }),
+}
 
 /**
  * Reads one value: JSON when the body parses, else the body as a JSON string. An empty body is the empty string.

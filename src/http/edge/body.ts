@@ -92,18 +92,20 @@ function mediaIn(request: HttpRequest): MediaType | null {
  * Reads a JSON body.
  *
  * @param inflates Accepts gzip. The size limit also applies to the decompressed body.
- * @throws ServiceError `invalid_json`, also for an empty body.
+ * @param ifEmpty The value of an empty body.
+ * @throws ServiceError `invalid_json`, also for an empty body without `ifEmpty`.
  */
 export async function readJson(
   request: HttpRequest,
   limits: BodyLimits,
-  { inflates = false }: { readonly inflates?: boolean } = {},
+  { inflates = false, ifEmpty }: { readonly inflates?: boolean; readonly ifEmpty?: JsonText } = {},
 ): Promise<JsonText> {
   const isPacked = inflates && request.header('content-encoding')?.trim().toLowerCase() === 'gzip'
   const type = contentType(request, isPacked)
   if (type.media === 'multipart') throw unsupported('multipart/form-data')
   const sent = await request.body(limits.maxBodyBytes)
   const bytes = isPacked && sent.length > 0 ? await inflated(sent, limits.maxBodyBytes) : sent
+  if (bytes.length === 0 && ifEmpty !== undefined) return ifEmpty
   if (bytes.length === 0) throw new ServiceError('invalid_json', 'Cannot read the body: it is empty')
   return normalize(decode(bytes), limits.maxJsonDepth)
 }

@@ -163,6 +163,7 @@ const errors: Record<ErrorCode, string> = {
   key_reused: 'This was already sent with other content.',
   unsupported_media_type: 'This kind of content isn’t supported.',
   headers_too_large: 'Your browser sent too much data. Delete the cookies of this site and try again.',
+  peer_refused: 'The other side refused this.',
   peer_failed: 'The other side can’t be reached right now. Try again later.',
   request_timeout: 'Sending took too long. Try again.',
   too_many_requests: 'Too many requests. Wait a moment and try again.',

@@ -133,6 +133,7 @@ const errors: Messages['errors'] = {
   unsupported_media_type: 'Diese Art von Inhalt wird nicht unterstützt.',
   headers_too_large:
     'Ihr Browser hat zu viele Daten gesendet. Löschen Sie die Cookies dieser Website und versuchen Sie es erneut.',
+  peer_refused: 'Die Gegenseite hat das abgelehnt.',
   peer_failed: 'Die Gegenseite ist zurzeit nicht erreichbar. Versuchen Sie es später erneut.',
   request_timeout: 'Das Senden hat zu lange gedauert. Versuchen Sie es erneut.',
   too_many_requests: 'Zu viele Anfragen. Warten Sie einen Moment und versuchen Sie es erneut.',

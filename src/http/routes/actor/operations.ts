@@ -2,12 +2,12 @@
 import type { OperationKind } from '../../../app/registry.ts'
 import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
-import { type OperationResult, requireData } from '../../../operation/operations.ts'
+import { requireData } from '../../../operation/operations.ts'
 import { type HttpResponse, json, jsonText, noContent } from '../../edge/response.ts'
 import { answerJsonRpc, isJsonRpc, type JsonRpcDeps } from './json-rpc.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { answerOf } from '../../dispatch/handler-response.ts'
-import { anyJson } from '../../dispatch/request-body.ts'
+import { jsonOrEmpty } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 
@@ -28,7 +28,7 @@ const descriptor = {
 }
 
 /** The application defines the body and the query. Its clients may send parameters that no handler reads. */
-const applicationCall = { request: anyJson, unknownQuery: 'ignored' } as const
+const applicationCall = { request: jsonOrEmpty, unknownQuery: 'ignored' } as const
 
 export function operationRoutes(deps: JsonRpcDeps): readonly Route[] {
   return [...routesFor(deps, 'methods', 'Method'), ...routesFor(deps, 'actions', 'Action')]
@@ -125,11 +125,8 @@ async function post(
       'bad_request',
       `Cannot call: the address names no ${kind === 'methods' ? 'method' : 'action'}`,
     )
-  return answerCall(await deps.operations.call({ actor, caller }, kind, name, data), name)
-}
-
-function answerCall(result: OperationResult, name: string): HttpResponse {
-  if (result === null) throw new ServiceError('no_result', `Cannot call ${quoted(name)}: no handler takes this call`)
+  const result = await deps.operations.call({ actor, caller }, kind, name, data)
+  if (result === null) throw await deps.operations.unhandled({ actor, caller }, kind, name)
   return resultAnswer(result)
 }
 
