@@ -298,6 +298,7 @@ interface CallbackBody {
   readonly data?: Json
   readonly url?: string
   readonly type?: string
+  readonly timestamp?: string
 }
 
 /** A gap ends at the next callback behind it after this time. Milliseconds. */
@@ -316,6 +317,10 @@ export class PythonSubscriber {
   readonly lost = new Set<string>()
   /** Peers whose copy keeps names that a sync acknowledged as deleted, because the full state deletes nothing (WIRE-RESTORE-09). */
   readonly kept = new Set<string>()
+  /** Peers of whose list a change arrived that the fetched list had already: a full state has no number, so it is applied again. */
+  readonly doubled = new Set<string>()
+  /** By peer and list: when it was fetched. */
+  readonly #fetchedAt = new Map<string, number>()
   /** By peer: the permissions that it granted, as they were read or received last. */
   #permissions = new Map<string, CachedPermissions>()
   /** By subscription: the callbacks that are being processed, one after the other. */
@@ -398,6 +403,7 @@ export class PythonSubscriber {
       return 0
     }
     this.lost.delete(trust.peerid)
+    this.doubled.delete(trust.peerid)
     const found = Object.entries(fetched.data as Record<string, Json>)
     for (const [name, value] of found) {
       if (isListMarker(value)) await this.#fetchList(trust, name)
@@ -408,8 +414,9 @@ export class PythonSubscriber {
 
   async #fetchList(trust: PythonTrust, name: string): Promise<void> {
     const items = await this.#peer.call('GET', `${trust.baseuri}/properties/${name}`, trust.secret)
-    if ('data' in items && Array.isArray(items.data)) this.copyOf(trust.peerid).lists.set(name, items.data as Json[])
-    else this.lost.add(trust.peerid)
+    if (!('data' in items) || !Array.isArray(items.data)) return void this.lost.add(trust.peerid)
+    this.copyOf(trust.peerid).lists.set(name, items.data as Json[])
+    this.#fetchedAt.set(`${trust.peerid} ${name}`, this.#now())
   }
 
   /** Unsubscribes. Returns false and keeps the record when the publisher answers with an error. */
@@ -502,12 +509,21 @@ export class PythonSubscriber {
       }
       if (found.queue.size >= 100) return { status: 400 }
     }
+    this.#noteDoubled(found.peerId, data ?? {}, body.timestamp)
     this.#feed(found, sequence, data ?? {})
     if (url !== undefined) {
       const path = `/subscriptions/${this.#peer.id}/${id}`
       await this.#peer.call('PUT', `${trust.baseuri}${path}`, trust.secret, { sequence })
     }
     return { status: 204 }
+  }
+
+  #noteDoubled(peerId: string, data: Json, timestamp: string | undefined): void {
+    if (!isObject(data) || timestamp === undefined) return
+    const isOld = (name: string): boolean =>
+      Date.parse(timestamp) <= (this.#fetchedAt.get(`${peerId} ${name}`) ?? Number.NEGATIVE_INFINITY)
+    for (const [name, value] of Object.entries(data))
+      if (isObject(value) && 'operation' in value && isOld(name)) this.doubled.add(peerId)
   }
 
   /** Queues a change, and applies all that follow the last one. Returns how many. */
@@ -535,7 +551,10 @@ export class PythonSubscriber {
     }
     let applied = 0
     // The time becomes a name in the copy (WIRE-RESTORE-22).
-    for (const diff of data) applied += this.#feed(found, diff.sequence, withTime(diff.data, diff.timestamp))
+    for (const diff of data) {
+      if (diff.sequence > found.last) this.#noteDoubled(found.peerId, diff.data, diff.timestamp)
+      applied += this.#feed(found, diff.sequence, withTime(diff.data, diff.timestamp))
+    }
     if (applied === 0) {
       const shown = await this.baseline(trust)
       const { values, lists } = this.copyOf(trust.peerid)
