@@ -94,11 +94,17 @@ export const originKind = choice(...callerKinds)
 export const ownRequest = check(
   'a request',
   jsonText(
-    objectWith({ id: isText, relationship: isText, until: isTime, description: isText, closedAt: isTime }, [
-      'id',
-      'relationship',
-      'until',
-    ]),
+    objectWith(
+      {
+        id: isText,
+        relationship: isText,
+        until: isTime,
+        description: isText,
+        closedAt: isTime,
+        crossed: (value) => value === 'true',
+      },
+      ['id', 'relationship', 'until'],
+    ),
   ),
 )
 

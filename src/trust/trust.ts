@@ -61,6 +61,8 @@ export interface OwnRequest {
   readonly description?: string
   /** Unix milliseconds. This actor no longer confirms the request after this time. */
   readonly closedAt?: number
+  /** The peer asked meanwhile and has the secret of its own request, so that the response to this one decides nothing. */
+  readonly crossed?: true
 }
 
 /** Whether the owner's approval is valid at `now` (Unix milliseconds). */

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import { EventRecorder } from '../support/event-recorder.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil as passClockUntil } from '../support/manual-clock.ts'
+import { PythonPeer } from '../support/python-peer.ts'
+import { PythonSubscriber } from '../support/python-subscriptions.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { StoreActivity } from '../support/store-activity.ts'
 import { until } from '../support/until.ts'
@@ -668,5 +670,65 @@ forEachService((start) => {
         clock.pass(60_000)
       }
     })
+  })
+
+  describe('a renewal that crosses a request of a Python peer', () => {
+    // When the peer stores the request of the renewal, and what the renewing actor hears.
+    const cases = [
+      ['never', 504],
+      ['before', 504],
+      ['before', 201],
+      ['after', 504],
+      ['after', 201],
+    ] as const
+    for (const [stored, status] of cases) {
+      it(`ends with one secret when the peer stores it ${stored} its own request and answers ${status} (PEER-11)`, async (t) => {
+        const python = await PythonPeer.start({ autoAccept: 'friend' })
+        t.after(() => python.close())
+        const passing = new ManualClock()
+        const service = await start({ listen: true, now: passing.now, timers: passing.timers })
+        const actor = await service.createActor()
+        const wish = { url: python.url, relationship: 'friend' }
+        assert.equal((await actor.request('POST', '/trust', wish)).status, 201)
+        const subscriber = new PythonSubscriber(python)
+        await subscriber.subscribe(actor.id)
+        passing.pass(60_000)
+        const { promise: hasAsked, resolve } = Promise.withResolvers<undefined>()
+        const { promise: isStored, resolve: store } = Promise.withResolvers<undefined>()
+        let isInner = false
+        python.route('POST', /^\/trust\/friend$/, async (request) => {
+          if (isInner) return undefined
+          const take = async () => {
+            isInner = true
+            const answer = await python.answer(request)
+            isInner = false
+            return answer
+          }
+          const before = stored === 'before' ? await take() : undefined
+          store(undefined)
+          if (status === 201 || stored === 'after') await hasAsked
+          const answer = stored === 'after' ? await take() : before
+          return status === 504 ? { status } : answer
+        })
+        const renewing = actor.request('POST', '/trust', wish)
+        await isStored
+        if (status === 504 && stored !== 'after') await renewing
+        assert.notEqual(await python.request(python.trusts.get(actor.id)?.baseuri ?? '', 'friend'), null)
+        resolve(undefined)
+        await renewing
+        const secretHere = async () => ((await (await actor.request('GET', '/trust')).json()) as TrustView[])[0]?.secret
+        const { store: rows } = await service.app.running()
+        const isSettled = async () => {
+          const row = await rows.read((q) =>
+            q.get<{ open: number }>('SELECT COUNT(*) AS open FROM trust WHERE next_secret_hash IS NOT NULL'),
+          )
+          return row?.open === 0
+        }
+        await passClockUntil(passing, [service], isSettled, 5000)
+        assert.equal(await secretHere(), python.trusts.get(actor.id)?.secret)
+        assert.equal((await actor.request('PUT', '/properties/mood', 'sunny')).status, 204)
+        await passClockUntil(passing, [service], () => subscriber.copyOf(actor.id).values.get('mood') === 'sunny', 1000)
+      })
+    }
   })
 })

@@ -143,10 +143,10 @@ describe('a trust request of a peer', () => {
       'yield',
     ],
     [
-      'a merge when both renew the secret and the peer does not compare ids',
+      'the secret of the peer, and an open renewal, when both renew the secret and the peer does not compare ids',
       trust({ ownRequest: { ...asking, nextSecretHash: hashSecret('b') } }),
       asked({ comparesIds: false }),
-      'join',
+      'both',
     ],
     [
       'no change for another trust type, when the peer does not compare ids',

@@ -151,6 +151,10 @@ async function finish(deps: TrustDeps, actor: Self, asked: Asked): Promise<Trust
       return { before, after: null }
     }
     if (!isTaken) return { before, after: await withdraw(deps, tx, locked, before, outcome) }
+    if (before.ownRequest?.crossed === true) {
+      await askNow(deps, tx, before)
+      return { before, after: before }
+    }
     const after = agreed(deps, before, asked, status === 201)
     await updateTrust(tx, after, deps.now())
     await deps.live.record(tx, locked, 'trust', [meta.id])

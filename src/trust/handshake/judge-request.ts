@@ -12,6 +12,8 @@ export type RequestVerdict =
   | { readonly kind: 'join' }
   /** Both actors asked at once, and the peer's request wins. `agreed`: both requested the same trust type. */
   | { readonly kind: 'yield'; readonly agreed: boolean }
+  /** The peer has the secret of its own request, and may still take the one of this actor's renewal. */
+  | { readonly kind: 'both' }
   /** Both actors asked at once. Only the outcome of this actor's request decides; the peer's request changes nothing. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'refuse'; readonly because: string }
@@ -55,9 +57,12 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
 function judgeCrossing(existing: Trust, asked: AskedAgain): RequestVerdict {
   const sameName = existing.ownRequest?.relationship === asked.relationship
   if (asked.comparesIds && asked.peerId < asked.actorId) return { kind: 'yield', agreed: sameName }
+  // The peer confirmed its own secret just now, and has lost the old one. Another answer than this one may still change that.
+  if (!asked.comparesIds && isRenewal(existing) && (sameName || existing.relationship === asked.relationship))
+    return { kind: 'both' }
   // During a renewal, a peer that settles by id must be refused. After a 201 it would switch to the secret that it
   // offered, and both would lose the shared secret if this actor's request never arrives.
-  if (sameName && !(asked.comparesIds && isRenewal(existing))) return { kind: 'join' }
+  if (sameName && !isRenewal(existing)) return { kind: 'join' }
   return asked.comparesIds ? { kind: 'refuse', because: 'this actor’s own request counts' } : { kind: 'wait' }
 }
 

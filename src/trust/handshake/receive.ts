@@ -219,6 +219,8 @@ async function carryOut(
   const after = await invited(deps, tx, renewed, judged)
   await updateTrust(tx, after, deps.now())
   if (isRenewal(before) && !isRenewal(after)) await forget(deps, tx, before)
+  if (before.approved && after.approved && after.relationship !== before.relationship)
+    await deps.onTypeChanged(tx, actor, before, after)
   if (after.secretHash !== before.secretHash) await deps.onRenewed(tx, actor.id, after.peerId)
   if (after.approved && !before.approved) await deps.onApproved(tx, actor, after)
   if (before.approved && !after.approved) await deps.onApprovalEnded(tx, actor, before)
@@ -245,6 +247,10 @@ function changed(deps: TrustDeps, before: Trust, verdict: RequestVerdict, asked:
       return verdict.agreed
         ? { ...renewed, relationship, approved: true }
         : { ...renewed, relationship, description, approved: false }
+    case 'both': {
+      const { ownRequest } = before
+      return { ...renewed, relationship, ownRequest: ownRequest && { ...ownRequest, crossed: true } }
+    }
     case 'join':
       return { ...before, peerApproved: true, verified: true }
     case 'add':
