@@ -487,7 +487,10 @@ describe('a session in a browser', () => {
       const address = page.url()
       assert.equal(await page.getByText('ada@example.com').first().isVisible(), true)
       const [session] = (await page.context().cookies()).filter(({ name }) => name === 'oauth_token')
-      assert.deepEqual([session?.httpOnly, session?.secure, session?.sameSite, session?.path], [true, false, 'Lax', '/'])
+      assert.deepEqual(
+        [session?.httpOnly, session?.secure, session?.sameSite, session?.path],
+        [true, false, 'Lax', '/'],
+      )
       await page.goto(`${address}/properties`)
       await page.locator('summary', { hasText: 'Value' }).click()
       await page.getByLabel('Name').first().fill('color')

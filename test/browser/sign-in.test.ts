@@ -61,7 +61,10 @@ describe('a sign-in in a real browser', () => {
       assert.equal(page.url(), `${service.url}/${actor?.id}/www`)
       const cookies = await page.context().cookies()
       const session = cookies.find(({ name }) => name === 'oauth_token')
-      assert.deepEqual([session?.httpOnly, session?.secure, session?.sameSite, session?.path], [true, false, 'Lax', '/'])
+      assert.deepEqual(
+        [session?.httpOnly, session?.secure, session?.sameSite, session?.path],
+        [true, false, 'Lax', '/'],
+      )
     })
   }
 
