@@ -8,9 +8,9 @@ export interface PasskeyValues extends SiteValues {
   /** Form fields of every form. */
   readonly state: string
   readonly code_challenge: string
-  /** JSON for `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+  /** `PublicKeyCredentialRequestOptionsJSON` of WebAuthn. */
   readonly request_options: string
-  /** JSON for `PublicKeyCredential.parseCreationOptionsFromJSON`; null when this sign-in creates no account. */
+  /** `PublicKeyCredentialCreationOptionsJSON` of WebAuthn; null when this sign-in creates no account. */
   readonly creation_options: string | null
   readonly error: string | null
   /** The form that was refused: `sign_in`, `sign_up` or `recover`. */
@@ -44,7 +44,7 @@ export interface PasskeysValues extends ActorPageValues {
   readonly code_count: number
   /** New recovery codes, which are shown only once. Null: none. */
   readonly new_codes: readonly string[] | null
-  /** JSON for `PublicKeyCredential.parseCreationOptionsFromJSON`; null when the service has no sign-in with passkeys. */
+  /** `PublicKeyCredentialCreationOptionsJSON` of WebAuthn; null when the service has no sign-in with passkeys. */
   readonly creation_options: string | null
   /** Form field `ticket` of the form that adds a passkey. */
   readonly ticket: string

@@ -40,9 +40,9 @@ export interface AtPasskey {
 
 /** Options that the page hands to the device, as JSON. */
 export interface PasskeyOptions {
-  /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+  /** `PublicKeyCredentialRequestOptionsJSON` of WebAuthn. */
   readonly request: string
-  /** For `PublicKeyCredential.parseCreationOptionsFromJSON`, without the name of the person. Null: no account can be created. */
+  /** `PublicKeyCredentialCreationOptionsJSON` of WebAuthn, without the name of the person. Null: no account can be created. */
   readonly creation: string | null
   /** True when the sign-in leaves the service afterwards, to an application or an AI client. */
   readonly leadsAway: boolean

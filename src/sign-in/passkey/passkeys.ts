@@ -45,7 +45,7 @@ export interface OwnerPasskeys {
 
 /** The creation of a passkey, which the page hands to the device. */
 export interface PasskeyCreation {
-  /** JSON for `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+  /** `PublicKeyCredentialCreationOptionsJSON` of WebAuthn. */
   readonly options: string
   /** Returns with the response of the device. It is valid for ten minutes. */
   readonly ticket: string

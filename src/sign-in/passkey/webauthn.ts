@@ -50,7 +50,7 @@ export class WebAuthn {
     this.#party = party
   }
 
-  /** @returns the input of `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+  /** @returns the options for `navigator.credentials.create`, with bytes in base64url. */
   async creationOptions(challenge: string, user: PasskeyUser): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const { generateRegistrationOptions } = await library()
     return generateRegistrationOptions({
@@ -70,7 +70,7 @@ export class WebAuthn {
     })
   }
 
-  /** @returns the input of `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+  /** @returns the options for `navigator.credentials.get`, with bytes in base64url. */
   async requestOptions(challenge: string): Promise<PublicKeyCredentialRequestOptionsJSON> {
     const { generateAuthenticationOptions } = await library()
     return generateAuthenticationOptions({
