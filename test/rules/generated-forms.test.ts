@@ -16,6 +16,8 @@ import {
 import { formShape, type FormShape } from '../../src/pages/properties/form-shape.ts'
 import type { FilledField } from '../../src/pages/properties/values.ts'
 
+const words = english.messages(english.noun).forms
+
 function shapeOf(schema: StandardSchema | JsonSchema): FormShape {
   const shape = formShape(dataSchema(schema).jsonSchema)
   assert.ok(shape !== null)
@@ -210,7 +212,7 @@ describe('a form', () => {
   for (const [what, schema, value] of keeps) {
     it(`without changes keeps ${what}`, () => {
       const shape = shapeOf(schema)
-      assert.equal(readForm(shape, sentBy(fieldsWith(shape, value)), value), value)
+      assert.equal(readForm(shape, sentBy(fieldsWith(shape, value)), value, words), value)
     })
   }
 
@@ -233,7 +235,7 @@ describe('a form', () => {
 
   const shape = shapeOf(Task)
   const read = (sent: SentFields, stored?: unknown): unknown =>
-    JSON.parse(readForm(shape, sent, stored === undefined ? undefined : fromPlain(stored)))
+    JSON.parse(readForm(shape, sent, stored === undefined ? undefined : fromPlain(stored), words))
 
   it('gives typed values, and leaves out what is empty', () => {
     const least = {
@@ -304,7 +306,7 @@ describe('a form', () => {
     it(`refuses ${what} and names the field`, () => {
       const sent = { ...sentBy(fieldsOf(shape, task)), ...wrong }
       assert.throws(
-        () => readForm(shape, sent, undefined),
+        () => readForm(shape, sent, undefined, words),
         (error: ServiceError) => {
           assert.deepEqual(
             [error.code, error.message, error.detail.field],
@@ -317,11 +319,11 @@ describe('a form', () => {
   }
 
   it('refuses an element that is not one of the choices', () => {
-    assert.throws(() => readForm(shapeOf(z.array(z.enum(['a']))), { fields: 'a\nb' }, undefined), {
+    assert.throws(() => readForm(shapeOf(z.array(z.enum(['a']))), { fields: 'a\nb' }, undefined, words), {
       message: 'Cannot take the form: "b" is not one of the choices',
     })
-    assert.equal(readForm(shapeOf(z.array(z.literal(7))), { fields: '7\n7' }, undefined), '[7,7]')
-    assert.equal(readForm(shapeOf(z.array(z.number())), { fields: ' 1\n-2.5 ' }, undefined), '[1,-2.5]')
+    assert.equal(readForm(shapeOf(z.array(z.literal(7))), { fields: '7\n7' }, undefined, words), '[7,7]')
+    assert.equal(readForm(shapeOf(z.array(z.number())), { fields: ' 1\n-2.5 ' }, undefined, words), '[1,-2.5]')
   })
 
   it('names the field that shows a member', () => {

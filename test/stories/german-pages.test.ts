@@ -32,6 +32,44 @@ describe('the pages in German', () => {
     assert.deepEqual(await program.json(), { error: 'bad_request', message: 'Cannot take the form: a name is missing' })
   })
 
+  it('read and show numbers as German writes them, and refuse one that only English writes so (R-PAGE-06)', async () => {
+    const service = await start({})
+    const actor = await service.createActor()
+    const browser = await OwnersBrowser.open(service, actor)
+    const send = (text: string): Promise<Response> => {
+      const form = {
+        property_name: 'weight',
+        property_type: 'simple',
+        value_type: 'number',
+        property_value_number: text,
+      }
+      return browser.send('/properties', form, german)
+    }
+    const stored = async (): Promise<string> => (await actor.request('GET', '/properties/weight')).text()
+    for (const [text, json, shown] of [
+      ['1,5', '1.5', '1,5'],
+      ['1.000', '1000', '1000'],
+      ['1.234,50', '1234.50', '1234,50'],
+    ] as const) {
+      await actor.request('DELETE', '/properties/weight')
+      assert.equal((await send(text)).status, 302)
+      assert.equal(await stored(), json)
+      const page = await (await browser.get('/properties/weight', german)).text()
+      assert.match(page, new RegExp(`name="value_number"[^>]* value="${shown}"`))
+      // A form without a change keeps the spelling.
+      const same = { value: '', value_type: 'number', value_number: shown, redirect_to: '/' }
+      assert.equal((await browser.send('/properties/weight', same, german)).status, 302)
+      assert.equal(await stored(), json)
+    }
+    await actor.request('DELETE', '/properties/weight')
+    for (const text of ['1.5', '1,000,000', 'viel']) {
+      const refused = await send(text)
+      assert.equal(refused.status, 400)
+      assert.ok((await refused.text()).includes(`„${text}“ ist keine Zahl. Schreiben Sie zum Beispiel 1,5 oder 1.000.`))
+      assert.equal((await actor.request('GET', '/properties/weight')).status, 404)
+    }
+  })
+
   it('show the general message for an error that no page explains', async () => {
     const service = await start({})
     const answer = await service.request('/nothing/here', { headers: { ...asBrowser, ...german } })

@@ -40,7 +40,7 @@ interface ListedAmounts {
   readonly isPartial: boolean
 }
 
-const { number, and, or, plural, relative, date, day, exact, size } = formatsOf('en-GB')
+const { number, readNumber, numberText, and, or, plural, relative, date, day, exact, size } = formatsOf('en-GB')
 
 function count(value: number, one: string, many: string): string {
   return `${number(value)} ${plural(value, { one, other: many })}`
@@ -225,6 +225,8 @@ const forms = {
   pages: 'Pagination',
   previous: 'Previous',
   next: 'Next',
+  readNumber: (text: string) => readNumber(text),
+  numberText: (json: string) => numberText(json),
   pageNumber: (page: number) => number(page),
   pageOf: (page: number, pages: number) => `Page ${number(page)} of ${number(pages)}`,
   deletion: 'Delete…',
@@ -749,7 +751,7 @@ const properties = {
   notFound: (name: string) => `There’s no property called ${quote(name)}. It may have been deleted.`,
   rejected: (app: string, name: string) => `${app} didn’t accept this value for ${quote(name)}.`,
   invalidJson: (line: number, column: number) => `Invalid JSON at line ${number(line)}, column ${number(column)}.`,
-  notANumber: (text: string) => `${quote(text)} isn’t a number.`,
+  notANumber: (text: string) => `${quote(text)} isn’t a number. Write 1.5 or 1,000, for example.`,
   notATime: (text: string) => `${quote(text)} isn’t a date with a time.`,
   notABoolean: (text: string) => `${quote(text)} is neither true nor false.`,
   notAChoice: (text: string) => `${quote(text)} isn’t one of the choices.`,

@@ -4,6 +4,10 @@ export type TimeUnit = 'minute' | 'hour' | 'day'
 
 export interface Formats {
   readonly number: (value: number) => string
+  /** Returns the JSON text of a number as people write it in the language: `1.234,5` in German. Null for any other text. */
+  readonly readNumber: (text: string) => string | null
+  /** `1,5` in German for the JSON text `1.5`: with the same digits, and without groups. */
+  readonly numberText: (json: string) => string
   /** `a, b and c`. */
   readonly and: (items: readonly string[]) => string
   /** `a, b or c`. */
@@ -30,6 +34,7 @@ const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 export function formatsOf(tag: string): Formats {
   const lists = once((type: 'conjunction' | 'disjunction') => new Intl.ListFormat(tag, { type }))
   const numbers = once((_only: 'number') => new Intl.NumberFormat(tag))
+  const marks = once((_only: 'marks') => marksOf(tag))
   const rules = once((_only: 'plural') => new Intl.PluralRules(tag))
   const times = once((_only: 'relative') => new Intl.RelativeTimeFormat(tag))
   const clocks = once((timeZone: string) => clockOf(tag, timeZone))
@@ -44,6 +49,8 @@ export function formatsOf(tag: string): Formats {
   )
   return {
     number: (value) => numbers('number').format(value),
+    readNumber: (text) => readNumber(text, marks('marks')),
+    numberText: (json) => json.replace('.', marks('marks').decimal),
     and: (items) => lists('conjunction').format(items),
     or: (items) => lists('disjunction').format(items),
     plural: (value, forms) => forms[rules('plural').select(value)] ?? forms.other,
@@ -57,6 +64,44 @@ export function formatsOf(tag: string): Formats {
       return sizes(`${units[power] ?? 'byte'}/${size < 10 && power > 0 ? 1 : 0}`).format(size)
     },
   }
+}
+
+/** The characters between the digits of a number. */
+interface NumberMarks {
+  readonly decimal: string
+  /** The mark between groups of three digits: `.` in German, and every kind of space where a language uses one. */
+  readonly group: RegExp
+  /** A whole number of several groups. */
+  readonly grouped: RegExp
+}
+
+/** Marks that people type for each other: spaces of three widths, and two apostrophes. */
+const groupMarks = [' \u00a0\u202f', "'\u2019"] as const
+
+function marksOf(tag: string): NumberMarks {
+  const parts = new Intl.NumberFormat(tag, { numberingSystem: 'latn' }).formatToParts(-1_234_567.5)
+  const markOf = (wanted: string): string => parts.find(({ type }) => type === wanted)?.value ?? ''
+  const mark = markOf('group')
+  const group = `[${groupMarks.find((marks) => marks.includes(mark)) ?? mark}]`
+  return {
+    decimal: markOf('decimal') || '.',
+    group: new RegExp(group, 'gu'),
+    grouped: new RegExp(String.raw`^-?[1-9]\d{0,2}(?:${group}\d{3})+$`, 'u'),
+  }
+}
+
+function readNumber(text: string, { decimal, group, grouped }: NumberMarks): string | null {
+  const typed = text.trim().replace('\u2212', '-')
+  const power = /[eE][+-]?\d{1,9}$/.exec(typed)?.[0] ?? ''
+  const [whole = '', ...fractions] = typed.slice(0, typed.length - power.length).split(decimal)
+  const [fraction] = fractions
+  if (fractions.length > 1 || (fraction !== undefined && !/^\d+$/.test(fraction))) return null
+  const digits = grouped.test(whole) ? whole.replace(group, '') : whole
+  // People leave out the zero before the decimal mark.
+  const integer = fraction !== undefined && /^-?$/.test(digits) ? `${digits}0` : digits
+  if (!/^-?(?:0|[1-9]\d*)$/.test(integer)) return null
+  const json = `${integer}${fraction === undefined ? '' : `.${fraction}`}${power}`
+  return Number.isFinite(Number(json)) ? json : null
 }
 
 type Clock = Pick<Formats, 'date' | 'day' | 'exact'>

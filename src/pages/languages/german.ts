@@ -6,7 +6,7 @@ import { formatsOf } from './formats.ts'
 import { Declined, type GermanNoun } from './german-noun.ts'
 import type { Messages } from './language.ts'
 
-const { number, and, or, plural, relative, date, day, exact, size } = formatsOf('de')
+const { number, readNumber, numberText, and, or, plural, relative, date, day, exact, size } = formatsOf('de')
 
 function count(value: number, one: string, many: string): string {
   return `${number(value)} ${plural(value, { one, other: many })}`
@@ -196,6 +196,8 @@ const forms: Messages['forms'] = {
   pages: 'Seiten',
   previous: 'Zurück',
   next: 'Weiter',
+  readNumber,
+  numberText,
   pageNumber: (page) => number(page),
   pageOf: (page, pages) => `Seite ${number(page)} von ${number(pages)}`,
   deletion: 'Löschen …',
@@ -731,7 +733,7 @@ const properties: Messages['properties'] = {
   notFound: (name) => `Es gibt keine Eigenschaft namens ${quote(name)}. Vielleicht wurde sie gelöscht.`,
   rejected: (app, name) => `${app} hat diesen Wert für ${quote(name)} nicht angenommen.`,
   invalidJson: (line, column) => `Ungültiges JSON in Zeile ${number(line)}, Spalte ${number(column)}.`,
-  notANumber: (text) => `${quote(text)} ist keine Zahl.`,
+  notANumber: (text) => `${quote(text)} ist keine Zahl. Schreiben Sie zum Beispiel 1,5 oder 1.000.`,
   notATime: (text) => `${quote(text)} ist kein Datum mit Uhrzeit.`,
   notABoolean: (text) => `${quote(text)} ist weder wahr noch falsch.`,
   notAChoice: (text) => `${quote(text)} steht nicht zur Auswahl.`,

@@ -55,8 +55,8 @@ export function shownForm(
     typed?.value_type === 'fields'
       ? filledWith(shape, rootName, (leaf, name) => sentText(leaf, name, typed.fields))
       : value === undefined
-        ? newForm(shape, rootName, undefined)
-        : storedForm(shape, rootName, value)
+        ? newForm(shape, rootName, undefined, forms)
+        : storedForm(shape, rootName, value, forms)
   return field === null ? null : inWords(field, forms)
 }
 
@@ -89,23 +89,34 @@ function yesOrNo({ yes, no }: Messages['forms']): readonly Choice[] {
 type Leaf = ScalarShape | LinesShape
 
 /** A form for a new value, with the defaults of the schema. */
-function newForm(shape: FormShape, name: string, given: JsonText | undefined): FilledField | null {
+function newForm(
+  shape: FormShape,
+  name: string,
+  given: JsonText | undefined,
+  words: Messages['forms'],
+): FilledField | null {
   const value = given ?? shape.initial
-  if (shape.kind !== 'group') return leafField(shape, name, value === undefined ? '' : (shownText(shape, value) ?? ''))
+  if (shape.kind !== 'group')
+    return leafField(shape, name, value === undefined ? '' : (shownText(shape, value, words) ?? ''))
   const initial = value === undefined ? null : members(value)
-  return groupField(shape, name, (member, inner, innerName) => newForm(inner, innerName, initial?.get(member)))
+  return groupField(shape, name, (member, inner, innerName) => newForm(inner, innerName, initial?.get(member), words))
 }
 
 /** Null when the form cannot show the value. */
-function storedForm(shape: FormShape, name: string, value: JsonText | undefined): FilledField | null {
+function storedForm(
+  shape: FormShape,
+  name: string,
+  value: JsonText | undefined,
+  words: Messages['forms'],
+): FilledField | null {
   if (shape.kind !== 'group') {
-    const text = value === undefined ? '' : shownText(shape, value)
+    const text = value === undefined ? '' : shownText(shape, value, words)
     return text === null ? null : leafField(shape, name, text)
   }
   const inside =
     value === undefined || (isNull(value) && shape.isNullable) ? new Map<string, JsonText>() : members(value)
   if (inside === null) return null
-  return groupField(shape, name, (member, inner, innerName) => storedForm(inner, innerName, inside.get(member)))
+  return groupField(shape, name, (member, inner, innerName) => storedForm(inner, innerName, inside.get(member), words))
 }
 
 function filledWith(shape: FormShape, name: string, textOf: (leaf: Leaf, name: string) => string): FilledField | null {
@@ -184,14 +195,18 @@ function nameOf(name: string, member: string): string {
 }
 
 /** The text of a field for a value. Null when the field would not send the value back. */
-function shownText(leaf: Leaf, value: JsonText): string | null {
+function shownText(leaf: Leaf, value: JsonText, words: Messages['forms']): string | null {
   if (isNull(value)) return leaf.isNullable ? '' : null
   if (leaf.kind !== 'lines') return scalarText(leaf, value)
-  const lines = elements(value)?.map((element) =>
-    leaf.element.kind === 'choice' ? labelOf(leaf.element.choices, element) : scalarText(leaf.element, element),
-  )
+  const lines = elements(value)?.map((element) => lineText(leaf.element, element, words))
   if (lines === undefined || lines.some((line) => line === null || line === '' || line.includes('\n'))) return null
   return lines.join('\n')
+}
+
+function lineText(leaf: ScalarShape, value: JsonText, { numberText }: Messages['forms']): string | null {
+  if (leaf.kind === 'choice') return labelOf(leaf.choices, value)
+  const text = scalarText(leaf, value)
+  return text !== null && leaf.kind === 'number' ? numberText(text) : text
 }
 
 function scalarText(leaf: ScalarShape, value: JsonText): string | null {
@@ -246,8 +261,13 @@ function sentText(leaf: Leaf, name: string, sent: SentFields): string {
  * @param stored the value that the form showed.
  * @throws ServiceError `bad_request` with the name of the field.
  */
-export function readForm(shape: FormShape, sent: SentFields, stored: JsonText | undefined): JsonText {
-  const value = readField(shape, rootName, sent, stored)
+export function readForm(
+  shape: FormShape,
+  sent: SentFields,
+  stored: JsonText | undefined,
+  words: Messages['forms'],
+): JsonText {
+  const value = readField(shape, rootName, sent, stored, words)
   if (value === undefined) throw inputRefusal('a value is missing', missing, rootName)
   return value
 }
@@ -258,14 +278,15 @@ function readField(
   name: string,
   sent: SentFields,
   stored: JsonText | undefined,
+  words: Messages['forms'],
 ): JsonText | undefined {
-  if (shape.kind === 'group') return readGroup(shape, name, sent, stored)
+  if (shape.kind === 'group') return readGroup(shape, name, sent, stored, words)
   const text = sentText(shape, name, sent)
-  if (stored !== undefined && shownText(shape, stored) === text) return stored
+  if (stored !== undefined && shownText(shape, stored, words) === text) return stored
   if (text === '') return emptyValue(shape, name, stored)
-  if (shape.kind !== 'lines') return scalarValue(shape, name, text)
+  if (shape.kind !== 'lines') return scalarValue(shape, name, text, words)
   const lines = text.split('\n').filter((line) => line.trim() !== '')
-  return array(lines.map((line) => lineValue(shape.element, name, line)))
+  return array(lines.map((line) => lineValue(shape.element, name, line, words)))
 }
 
 function emptyValue(leaf: Leaf, name: string, stored: JsonText | undefined): JsonText | undefined {
@@ -280,9 +301,10 @@ function missing({ properties }: Messages): string {
   return properties.valueMissing
 }
 
-function lineValue(element: ScalarShape, name: string, line: string): JsonText {
+function lineValue(element: ScalarShape, name: string, line: string, words: Messages['forms']): JsonText {
   if (element.kind === 'text') return stringText(line)
-  if (element.kind !== 'choice') return scalarValue(element, name, line.trim())
+  if (element.kind === 'number') return numberValue(words.readNumber(line), line, name)
+  if (element.kind !== 'choice') return scalarValue(element, name, line.trim(), words)
   const choice = element.choices.find(({ label }) => label === line.trim())
   if (choice === undefined)
     throw inputRefusal(
@@ -293,17 +315,16 @@ function lineValue(element: ScalarShape, name: string, line: string): JsonText {
   return choice.value
 }
 
-function scalarValue(leaf: ScalarShape, name: string, text: string): JsonText {
+function scalarValue(leaf: ScalarShape, name: string, text: string, words: Messages['forms']): JsonText {
   switch (leaf.kind) {
     case 'text':
     case 'date':
       return stringText(text)
     case 'number': {
-      // HTML allows a number without digits before its point.
+      // A browser sends the number of its field in the form of HTML, which allows one without digits before its point.
       const number = text.trim().replace(/^(-?)\./, '$10.')
-      if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(number) || !Number.isFinite(Number(number)))
-        throw inputRefusal(`${quoted(text)} is not a number`, ({ properties }) => properties.notANumber(text), name)
-      return known(number)
+      const isPlain = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(number) && Number.isFinite(Number(number))
+      return numberValue(isPlain ? number : words.readNumber(text), text, name)
     }
     case 'date_time': {
       const [, minutes, seconds = ':00'] = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?$/.exec(text) ?? []
@@ -338,22 +359,29 @@ function scalarValue(leaf: ScalarShape, name: string, text: string): JsonText {
   }
 }
 
+function numberValue(number: string | null, text: string, name: string): JsonText {
+  if (number === null)
+    throw inputRefusal(`${quoted(text)} is not a number`, ({ properties }) => properties.notANumber(text), name)
+  return known(number)
+}
+
 function readGroup(
   group: GroupShape,
   name: string,
   sent: SentFields,
   stored: JsonText | undefined,
+  words: Messages['forms'],
 ): JsonText | undefined {
   const before = stored === undefined ? null : members(stored)
   const isEmptied = filledWith(group, name, (leaf, inside) => sentText(leaf, inside, sent))
   if (mayBeEmpty(group) && isBlank(isEmptied)) {
-    const isUnchanged = before === null || isBlank(storedForm(group, name, stored))
+    const isUnchanged = before === null || isBlank(storedForm(group, name, stored, words))
     if (isUnchanged) return stored ?? (group.isOptional ? undefined : known('null'))
     return group.isNullable ? known('null') : undefined
   }
   const values = new Map(before)
   for (const [member, shape] of group.members) {
-    const value = readField(shape, nameOf(name, member), sent, before?.get(member))
+    const value = readField(shape, nameOf(name, member), sent, before?.get(member), words)
     if (value === undefined) values.delete(member)
     else values.set(member, value)
   }

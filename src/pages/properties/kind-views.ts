@@ -107,7 +107,7 @@ const valueView: KindView = {
 
   async page({ properties, registry }, access, { name, value, typed }, messages) {
     if (value === null) throw propertyNotFound([name])
-    const editable = shortEditable(value)
+    const editable = shortEditable(value, messages)
     const shape = editable === null ? null : declaredForm(registry, 'value', name)
     return {
       ...nothing,
@@ -140,7 +140,7 @@ const listView: KindView = {
     const items = found.map((each): ListItemValues => {
       const form = opened?.index === each.index ? opened.form : null
       const shown = { index: each.index, handle: each.handle, tree: treeOf(each.item), form }
-      const editable = form === 'edit' ? shortEditable(each.item) : null
+      const editable = form === 'edit' ? shortEditable(each.item, messages) : null
       if (editable === null) return { ...shown, editable, fields: null }
       return {
         ...shown,
@@ -180,9 +180,10 @@ function columnsOf(items: readonly Pick<ListItemValues, 'tree'>[]): readonly str
 }
 
 /** Null for a value that is too long for a form. */
-function shortEditable(value: JsonText): Editable | null {
+function shortEditable(value: JsonText, { forms }: Messages): Editable | null {
   const editable = editableOf(value)
-  return editable.text.length > longestEditable ? null : editable
+  if (editable.text.length > longestEditable) return null
+  return editable.type === 'number' ? { ...editable, text: forms.numberText(editable.text) } : editable
 }
 
 export const kindViews: Readonly<Record<PropertyKind, KindView>> = { value: valueView, list: listView }

@@ -9,6 +9,7 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { sentValue } from '../shared/forms.ts'
 import { goOnUndoable } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
+import type { Messages } from '../languages/language.ts'
 import { fieldNameAt, readForm, sentFields } from './form-fields.ts'
 import type { FormShape } from './form-shape.ts'
 import { declaredForm, itemsOnAPage } from './kind-views.ts'
@@ -73,7 +74,9 @@ async function createValue(
   const { actor, caller } = exchange
   const access = { actor, caller }
   const name = typed.property_name.trim()
-  const value = await atField('property_value', () => valueOf(deps, typed.property_value, typed.value_type))
+  const value = await atField('property_value', () =>
+    valueOf(deps, typed.property_value, typed.value_type, wordsOf(deps, exchange)),
+  )
   await atField('property_name', async () => {
     if (isNew && (await deps.properties.kindOf(access, 'write', [name])) !== null)
       throw pageRefusal('conflict', 'Cannot create the property: there is one of this name', ({ properties }) =>
@@ -118,7 +121,13 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
     async () => {
       const shape = sentShape(deps, 'value', name, sent)
       const shown = shape === null ? null : (await deps.properties.getWithVersion(access, name)).found
-      const value = await givenValue(deps, { shape, typed, field: 'value', stored: shown?.value ?? undefined })
+      const value = await givenValue(deps, {
+        words: wordsOf(deps, exchange),
+        shape,
+        typed,
+        field: 'value',
+        stored: shown?.value ?? undefined,
+      })
       typed = withValue(typed, value)
       const expected = sent.get('version')
       await atFormField(shape, 'value', () =>
@@ -196,7 +205,7 @@ async function changeItemAs(
   const path = `/properties/${encodeURIComponent(name)}`
   const shape = sentShape(deps, 'list', name, sent)
   const typedItem = async (stored?: JsonText): Promise<JsonText> => {
-    const item = await givenValue(deps, { shape, typed, field: 'item_value', stored })
+    const item = await givenValue(deps, { words: wordsOf(deps, exchange), shape, typed, field: 'item_value', stored })
     accept(item)
     return item
   }
@@ -209,7 +218,7 @@ async function changeItemAs(
       return goOnUndoable(deps, exchange, sent, lastPage(path, index + 1), 'added')
     }
     case 'add_several': {
-      const items = await atField('items', () => severalOf(deps, typed))
+      const items = await atField('items', () => severalOf(deps, typed, wordsOf(deps, exchange)))
       const length = await atField('items', () => keepTyped(sent, () => deps.listWriter.extend(access, name, items)))
       return goOnUndoable(deps, exchange, sent, lastPage(path, length ?? 0), 'addedSeveral')
     }
@@ -280,8 +289,12 @@ function lastPage(path: string, length: number): string {
 }
 
 /** Reads several items: the elements of a JSON array, or the text of each line that is not blank. */
-function severalOf(deps: PropertyPageDeps, { value, value_type: type }: TypedItem): readonly JsonText[] {
-  const items = type === 'json' ? elements(valueOf(deps, value, type)) : linesOf(value).map(stringText)
+function severalOf(
+  deps: PropertyPageDeps,
+  { value, value_type: type }: TypedItem,
+  words: Messages['forms'],
+): readonly JsonText[] {
+  const items = type === 'json' ? elements(valueOf(deps, value, type, words)) : linesOf(value).map(stringText)
   if (items === null) throw inputRefusal('the items are not a JSON array', ({ list }) => list.notAnArray)
   if (items.length === 0) throw inputRefusal('an item is missing', ({ list }) => list.noItems)
   return items
@@ -375,12 +388,12 @@ export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange
  * @throws ServiceError `bad_request` when the field is empty or has another type, `invalid_json` when the type is JSON and
  *   parsing fails.
  */
-function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText {
+function valueOf(deps: PropertyPageDeps, typed: string, type: string, words: Messages['forms']): JsonText {
   if (typed === '') throw inputRefusal('a value is missing', ({ properties }) => properties.valueMissing)
   // Browsers submit line breaks as CRLF.
   const text = typed.replaceAll('\r\n', '\n')
   if (type === 'text') return stringText(text)
-  if (type === 'number') return numberOf(text)
+  if (type === 'number') return numberOf(text, words)
   if (type === 'boolean') return booleanOf(text)
   try {
     return normalize(text, deps.config.maxJsonDepth)
@@ -391,12 +404,16 @@ function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText 
   }
 }
 
-/** Keeps every digit of the typed number. */
-function numberOf(typed: string): JsonText {
-  const text = typed.trim()
-  if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text) || !Number.isFinite(Number(text)))
-    throw inputRefusal('the value is not a number', ({ properties }) => properties.notANumber(text))
-  return normalize(text)
+function wordsOf({ languages }: PropertyPageDeps, { request }: PageExchange): Messages['forms'] {
+  return languages.of(request).messages.forms
+}
+
+/** Keeps every digit of the number, which is typed as the language of the page writes it. */
+function numberOf(typed: string, { readNumber }: Messages['forms']): JsonText {
+  const number = readNumber(typed)
+  if (number === null)
+    throw inputRefusal('the value is not a number', ({ properties }) => properties.notANumber(typed.trim()))
+  return normalize(number)
 }
 
 function booleanOf(text: string): JsonText {
@@ -420,12 +437,13 @@ interface Given {
   readonly field: string
   /** The value that the form showed. */
   readonly stored: JsonText | undefined
+  readonly words: Messages['forms']
 }
 
-async function givenValue(deps: PropertyPageDeps, { shape, typed, field, stored }: Given): Promise<JsonText> {
+async function givenValue(deps: PropertyPageDeps, { shape, typed, field, stored, words }: Given): Promise<JsonText> {
   return shape === null
-    ? atField(field, () => valueOf(deps, typed.value, typed.value_type))
-    : readForm(shape, typed.fields, stored)
+    ? atField(field, () => valueOf(deps, typed.value, typed.value_type, words))
+    : readForm(shape, typed.fields, stored, words)
 }
 
 /** Null for a form that sends the value as text. @throws ServiceError `bad_request` when the data has no form. */

@@ -5,14 +5,15 @@ import type { ValueTree } from './value-tree.ts'
 import { visible } from './visible.ts'
 import type { Html } from './values.ts'
 
-type Words = Messages['values']
+type Words = Messages['values'] & Pick<Messages['forms'], 'numberText'>
 
-export function valueView(tree: ValueTree, { values: words }: Messages): Html {
-  return html`<div class="value">${part(tree, words, { isOutermost: true })}</div>`
+export function valueView(tree: ValueTree, { values, forms: { numberText } }: Messages): Html {
+  return html`<div class="value">${part(tree, { ...values, numberText }, { isOutermost: true })}</div>`
 }
 
 /** A value by which a person decides: with quotes around strings, because `"1"` and `1` are different values. */
-export function quotedValueView(tree: ValueTree, { values: words }: Messages): Html {
+export function quotedValueView(tree: ValueTree, { values }: Messages): Html {
+  const words = { ...values, numberText: (json: string) => json }
   return html`<div class="value">${part(tree, words, { isOutermost: true, isQuoted: true })}</div>`
 }
 
@@ -27,8 +28,9 @@ function part(tree: ValueTree, words: Words, { isOutermost = false, isQuoted = f
       if (tree.text === '') return html`<span class="kind">${words.emptyText}</span>`
       return html`<span class="value-text">${isQuoted ? `"${tree.text}"` : tree.text}</span>`
     case 'number':
+      return html`<span class="value-number">${words.numberText(tree.text)}</span>`
     case 'word':
-      return html`<span class="value-${tree.kind}">${tree.text}</span>`
+      return html`<span class="value-word">${tree.text}</span>`
     case 'object': {
       const rows = tree.members.map(
         ({ name, value }) =>
