@@ -1,4 +1,5 @@
 /** A service: the runtime, its rooms, and the route table that serves them. */
+import v8 from 'node:v8'
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { BearerKind } from './auth/authenticate.ts'
 import { createHttp } from './http/create.ts'
@@ -41,6 +42,8 @@ export interface Service {
 
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config } = options
+  // A collection of garbage within a fast call from optimized code into C++ can end the process. Long strings cause it.
+  v8.setFlagsFromString('--no-turbo-fast-api-calls')
   const catalogue = catalogueOf(options.registry)
   await requireLinearTools(catalogue)
   if (config.singlePage !== null) await requireFolder('TROUPE_SINGLE_PAGE', config.singlePage)

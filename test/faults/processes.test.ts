@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import v8 from 'node:v8'
 import type { PeerClient } from '../../src/peer/peer-client.ts'
 import { forEachService } from '../support/service.ts'
 
@@ -64,6 +65,17 @@ forEachService((start) => {
       assert.equal(await reads(), 403)
       await owns('DELETE', '')
       assert.equal(await reads(), 404)
+    })
+  })
+
+  describe('the process of a service', () => {
+    it('makes no fast calls into native code, which could end the process (HTTP-39)', async (t) => {
+      const setFlags = t.mock.method(v8, 'setFlagsFromString')
+      await start()
+      assert.deepEqual(
+        setFlags.mock.calls.map((call) => call.arguments),
+        [['--no-turbo-fast-api-calls']],
+      )
     })
   })
 
