@@ -29,7 +29,7 @@ const { store, size, relationships, only, all, memory, pause, heap } = commandOp
       about: 'Size of the values and items in MB. 1000 is a full actor.',
     },
     relationships: { kind: 'integer', least: 1, default: 10_000, about: 'Number of relationships and subscriptions.' },
-    only: { kind: 'text', about: 'Only routes whose id contains this.' },
+    only: { kind: 'text', about: 'Only routes whose id contains one of these words, separated by commas.' },
     all: { kind: 'flag', about: 'Prints all requests.' },
     heap: { kind: 'integer', least: 16, about: 'Most memory of V8 for old objects, in MB. Default: that of Node.js.' },
     memory: { kind: 'integer', least: 1, default: 64, about: 'Most memory of a request beyond idle, in MB.' },
@@ -52,7 +52,8 @@ try {
     onStep: (step) => console.error(`writes ${step}`),
   })
   await service.close()
-  const isWanted = ({ name }: HeavyRequest): boolean => only === undefined || name.includes(only)
+  const isWanted = ({ name }: HeavyRequest): boolean =>
+    only === undefined || only.split(',').some((word) => name.includes(word))
   const run = { limits, oldSpaceMegabytes: heap ?? null, mostBytes: 48_000_000, onMeasured: print }
   const reads = await measureHeavy(database, actor, heavyReads(actor).filter(isWanted), { ...run, repetitions: 2 })
   const changed = await startService(database, { logLevel: 'silent' })

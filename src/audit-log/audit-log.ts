@@ -76,7 +76,7 @@ const mostTouched = 10_000
 const shareOfStrangers = 0.1
 const longestText = 300
 /** Entries that an export reads at once. */
-const entriesOfExport = 1000
+const entriesOfExport = 250
 
 /** An entry before it is written. */
 export type NotedEntry = Omit<AuditLogEntry, 'callerName'>

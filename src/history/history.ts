@@ -2,6 +2,7 @@
  * The history: what each change of a property or list replaced, with its origin. An entry is stored with its change or not at
  * all (docs/decisions/081). Old entries are deleted in the background.
  */
+import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../errors.ts'
 import { canBeKept, type ListHistory, type ListSteps, stepsText } from '../list/list.ts'
 import { runInBackground } from '../observe/context.ts'
@@ -12,6 +13,7 @@ import type { Cancel, Timers } from '../timers.ts'
 import { type HistoryEntry, entryOf, operationOf } from './entry.ts'
 import {
   deleteBefore,
+  type EntryRow,
   deleteHistory,
   type EntryFilter,
   type EntryOrigin,
@@ -132,7 +134,7 @@ export class History implements ListHistory {
     const { store, now, maxAgeMs } = this.#deps
     const since = Math.max(filter.since ?? 0, now() - maxAgeMs)
     const rows = await store.read((q) => findHistory(q, actorId, { ...filter, since, before, limit: limit + 1 }))
-    const entries = rows.slice(0, limit).map((row) => entryOf(actorId, row))
+    const entries = await entriesOf(actorId, rows.slice(0, limit))
     return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null }
   }
 
@@ -213,4 +215,21 @@ function originOf(origin: string): EntryOrigin {
   const { by, name = '', request = '' } = parseOrigin(origin) ?? { by: 'application' }
   // The session of the owner is not a caller.
   return { callerKind: by, caller: by === 'creator' ? '' : name, request, origin }
+}
+
+/** The most characters that one turn of the event loop parses. A change of a list may name thousands of items. */
+const charactersOfTurn = 65_536
+
+async function entriesOf(actorId: string, rows: readonly EntryRow[]): Promise<readonly HistoryEntry[]> {
+  const entries: HistoryEntry[] = []
+  let characters = 0
+  for (const row of rows) {
+    characters += row.content?.length ?? 0
+    if (characters > charactersOfTurn) {
+      characters = 0
+      await setImmediate()
+    }
+    entries.push(entryOf(actorId, row))
+  }
+  return entries
 }

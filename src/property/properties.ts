@@ -223,28 +223,28 @@ export class Properties {
 
   /** Like `pages`, without the hooks of lists. */
   async *valuePages(access: Access): AsyncGenerator<readonly StoredProperty[], undefined> {
-    for await (const rows of this.#rowsInPages(access, () => true))
+    for await (const rows of this.#rowsInPages(access, { isNeeded: () => true }))
       yield await this.#show(access, await this.#visible(access, rows))
   }
 
   /** The lists that the caller may see and that no hook hides. */
   async lists(access: Access): Promise<readonly StoredProperty[]> {
     const found: StoredProperty[] = []
-    for await (const rows of this.#rowsInPages(access, ({ kind }) => holdsItems(kind))) {
-      const lists = rows.filter(({ kind }) => holdsItems(kind))
+    const isNeeded = ({ kind }: Pick<UnreadProperty, 'kind'>): boolean => holdsItems(kind)
+    for await (const rows of this.#rowsInPages(access, { isNeeded, contents: 'none' })) {
+      const lists = rows.filter(isNeeded)
       found.push(...(await this.#shownOf(access, lists)))
     }
     return found
   }
 
-  /** The rows whose content is needed, and all short ones, in pages. The last page has the declared values without a row. */
+  /** The rows whose content is read, in pages. The last page has the declared values without a row. */
   async *#rowsInPages(
     { actor }: Access,
-    isNeeded: (property: Pick<UnreadProperty, 'name' | 'kind'>) => boolean,
-    names: readonly string[] | null = null,
+    { names = null, ...selection }: Omit<PageSelection, 'after'>,
   ): AsyncGenerator<readonly UnreadProperty[], undefined> {
     const seen = new Set<string>()
-    for await (const page of readPages(this.#deps.store, actor.id, { isNeeded, names })) {
+    for await (const page of readPages(this.#deps.store, actor.id, { names, ...selection })) {
       for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
       yield page.flatMap(({ stored }) => stored ?? [])
     }
@@ -268,7 +268,8 @@ export class Properties {
     access: Access,
     names: readonly string[] | null = null,
   ): AsyncGenerator<readonly StoredProperty[], undefined> {
-    for await (const rows of this.#rowsInPages(access, () => true, names)) yield await this.#shownOf(access, rows)
+    for await (const rows of this.#rowsInPages(access, { isNeeded: () => true, names }))
+      yield await this.#shownOf(access, rows)
   }
 
   /**
@@ -422,7 +423,7 @@ export class Properties {
   ): AsyncGenerator<Pick<Everything, 'shown' | 'lists'>, undefined> {
     const { store, room } = this.#deps
     const { id } = access.actor
-    for await (const rows of this.#rowsInPages(access, () => true, names)) {
+    for await (const rows of this.#rowsInPages(access, { isNeeded: () => true, names })) {
       if (rows.length === 0) continue
       const lists = rows.flatMap(({ name, kind }) => (holdsItems(kind) ? name : []))
       // The heads belong to the items, so one snapshot reads both.
@@ -503,7 +504,7 @@ export class Properties {
     }
     const isNeeded = ({ name, kind }: Pick<UnreadProperty, 'name' | 'kind'>): boolean =>
       !holdsItems(kind) && !judge(name).allowed
-    for await (const rows of this.#rowsInPages(access, isNeeded)) {
+    for await (const rows of this.#rowsInPages(access, { isNeeded, contents: 'none' })) {
       for (const row of rows) {
         if (isNeeded(row)) await look([row.name], room.declared.current(row).content)
       }

@@ -378,7 +378,10 @@ export class Permissions {
   async *shared(actorId: string, peerId: string): AsyncGenerator<readonly SharedProperty[], undefined> {
     const { store, declared } = this.#deps
     const unseen = new Map(declared.allPresent([]).map((property) => [property.name, property]))
-    for await (const page of readPages(store, actorId, { isNeeded: ({ kind }) => holdsItems(kind) })) {
+    for await (const page of readPages(store, actorId, {
+      isNeeded: ({ kind }) => holdsItems(kind),
+      contents: 'none',
+    })) {
       for (const { name } of page) unseen.delete(name)
       yield await this.#sharedOf(actorId, peerId, page)
     }

@@ -190,6 +190,24 @@ forEachService((start, dialect) => {
       }
     })
 
+    it('reads as a peer only the values on the page (HTTP-40)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await setAll(actor, numbered('n', 60), 'x'.repeat(300))
+      await setAll(actor, ['o1', 'o2'], 'x'.repeat(900_000))
+      const { peerId } = await relateTo(service, actor, {})
+      const browser = await OwnersBrowser.open(service, actor)
+      for (const [query, values] of [
+        ['', 0],
+        ['?page=2', 2],
+      ] as const) {
+        service.reset()
+        const page = await (await browser.get(`/trust/${peerId}/view${query}`)).text()
+        assert.ok(page.includes(values === 0 ? 'n0000' : 'o2'))
+        assert.equal(service.statements.filter((sql) => /SELECT name, kind, value/.test(sql)).length, values, query)
+      }
+    })
+
     it('is read by the application page by page, with what changed meanwhile (HTTP-35)', async () => {
       const service = await start({
         declare: (app) => {

@@ -22,41 +22,58 @@ export const listingQuery = {
 }
 export type ListingQuery = ValuesOf<typeof listingQuery>
 
-/** The facts about a property by which the listing selects it. */
-export interface ListedRow {
-  readonly name: string
-  readonly type: PropertyType
-  /** Whether the search finds the property. */
-  readonly isFound: boolean
+/** Names of properties, in the order of the names. They are collected in pages, because an actor may have very many. */
+export class FoundNames {
+  readonly #search: string
+  /** The names that the search finds. */
+  readonly all: string[] = []
+  readonly byType = new Map<PropertyType, string[]>()
+  /** Number of properties, with those that the search does not find. */
+  total = 0
+
+  constructor({ q = '' }: ListingQuery) {
+    this.#search = q.trim().toLowerCase()
+  }
+
+  add(page: readonly StoredProperty[]): void {
+    this.total += page.length
+    for (const property of page) {
+      if (!fits(property, this.#search)) continue
+      const { name } = property
+      const type = typeOf(property)
+      const names = this.byType.get(type)
+      this.all.push(name)
+      if (names === undefined) this.byType.set(type, [name])
+      else names.push(name)
+    }
+  }
 }
 
 /** The properties that fit the search and the type, sorted; and the links that change the selection. */
 export interface SelectedProperties extends Pick<PropertiesValues, 'search' | 'types' | 'columns'> {
-  readonly selected: readonly ListedRow[]
+  readonly selected: readonly string[]
   /** The address of the selection, to which a page number is added. */
   readonly address: string
 }
 
 /** @param page Path of the page. */
 export function selectProperties(
-  all: readonly ListedRow[],
+  { all, byType }: FoundNames,
   { q, type, sort = 'name', order = 'ascending' }: ListingQuery,
   page: string,
   messages: Messages,
 ): SelectedProperties {
   const search = (q ?? '').trim()
-  const found = all.filter(({ isFound }) => isFound)
-  const byType = Map.groupBy(found, (row) => row.type)
-  const selected = type === undefined ? found : (byType.get(type) ?? [])
+  const chosen: NamesByType = type === undefined ? byType : new Map([[type, byType.get(type) ?? []]])
   const current = { q: search, type: type ?? '', sort, order }
   const addressOf = (change: Partial<typeof current>): string => addressFor(page, { ...current, ...change }, standard)
   return {
     search,
-    selected: sorted(selected, sort, order),
+    selected: sorted(type === undefined ? all : (byType.get(type) ?? []), chosen, sort, order),
     address: addressOf({}),
     types: filtersFor(types, {
       chosen: type,
-      all: { name: messages.properties.allTypes, count: found.length },
+      all: { name: messages.properties.allTypes, count: all.length },
       labels: messages.types,
       countOf: (each) => byType.get(each)?.length ?? 0,
       hrefOf: (each) => addressOf({ type: each }),
@@ -76,10 +93,6 @@ export function typeOf(property: StoredProperty): PropertyType {
   return kind === 'string' ? 'text' : kind === 'null' ? 'object' : kind
 }
 
-export function listedRow(property: StoredProperty, { q = '' }: ListingQuery): ListedRow {
-  return { name: property.name, type: typeOf(property), isFound: fits(property, q.trim().toLowerCase()) }
-}
-
 function fits(property: StoredProperty, search: string): boolean {
   if (search === '') return true
   if (property.name.toLowerCase().includes(search)) return true
@@ -90,14 +103,17 @@ function fits(property: StoredProperty, search: string): boolean {
 /** More names than this stay in the order of the database, because the order of a language takes long. */
 const mostCompared = 2000
 
+type NamesByType = ReadonlyMap<PropertyType, readonly string[]>
+
 function sorted(
-  rows: readonly ListedRow[],
+  names: readonly string[],
+  byType: NamesByType,
   sort: 'name' | 'type',
   order: 'ascending' | 'descending',
-): readonly ListedRow[] {
-  const named = rows.length > mostCompared ? rows : rows.toSorted((a, b) => compareNames(a.name, b.name))
-  const byType = Map.groupBy(named, ({ type }) => type)
-  const ascending = sort === 'name' ? named : types.flatMap((type) => byType.get(type) ?? [])
+): readonly string[] {
+  const byName = (some: readonly string[]): readonly string[] =>
+    names.length > mostCompared ? some : some.toSorted(compareNames)
+  const ascending = sort === 'name' ? byName(names) : types.flatMap((type) => byName(byType.get(type) ?? []))
   return order === 'ascending' ? ascending : ascending.toReversed()
 }
 

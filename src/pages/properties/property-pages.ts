@@ -22,7 +22,7 @@ import { type KindViewDeps, kindViews, nothingShown, type OpenedItem, type Shown
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { type ListedRow, listedRow, type ListingQuery, selectProperties, typeOf } from './listing.ts'
+import { FoundNames, type ListingQuery, selectProperties, typeOf } from './listing.ts'
 import type { PeerNameDeps } from '../shared/peer-names.ts'
 import { pagingOf, partOf, partQuery } from '../shared/paging.ts'
 import { namedViewers, type ViewersDeps, viewersFor, type ViewersOf } from './viewers.ts'
@@ -58,18 +58,18 @@ export async function showProperties(
   const { actor, caller, query } = exchange
   const { messages } = deps.languages.of(exchange.request)
   const access = { actor, caller }
-  const [values, all, unset, viewersOf] = await Promise.all([
+  const [values, found, unset, viewersOf] = await Promise.all([
     pageValues(deps, exchange, '/properties', refused?.error),
-    listedProperties(deps, access, query),
+    namesFound(deps, access, query),
     deps.properties.unset(access),
     viewersFor(deps, actor.id, messages),
   ])
-  const { selected, ...selection } = selectProperties(all, query, `${values.actor_www}/properties`, messages)
+  const { selected, ...selection } = selectProperties(found, query, `${values.actor_www}/properties`, messages)
   const paging = pagingOf(query, selected.length, rowsOnAPage)
   const shown = await shownRows(
     deps,
     { access, messages, www: values.actor_www, viewersOf },
-    partOf(selected, paging, rowsOnAPage).map(({ name }) => name),
+    partOf(selected, paging, rowsOnAPage),
   )
   const rows = shown.map(({ row }) => row)
   const typed = refused?.typed ?? null
@@ -77,7 +77,7 @@ export async function showProperties(
     ...values,
     ...selection,
     properties: Object.fromEntries(shown.map(({ row, plain }) => [row.name, plain])),
-    property_count: all.length,
+    property_count: found.total,
     read_only_properties: rows.filter((row) => row.is_read_only).map(({ name }) => name),
     list_properties: rows.filter((row) => row.is_list_property).map(({ name }) => name),
     rows,
@@ -133,16 +133,11 @@ interface RowContext {
   readonly viewersOf: ViewersOf
 }
 
-/** Every property that the owner may see. Their contents are not in memory together. */
-async function listedProperties(
-  deps: PropertyPageDeps,
-  access: Access,
-  query: ListingQuery,
-): Promise<readonly ListedRow[]> {
-  const all: ListedRow[] = []
-  for await (const page of deps.properties.pages(access))
-    all.push(...page.map((property) => listedRow(property, query)))
-  return all
+/** The properties that the owner may see. Their contents are not in memory together. */
+async function namesFound(deps: PropertyPageDeps, access: Access, query: ListingQuery): Promise<FoundNames> {
+  const found = new FoundNames(query)
+  for await (const page of deps.properties.pages(access)) found.add(page)
+  return found
 }
 
 /** The rows of these properties, in the order of the names. A property that was removed meanwhile has none. */

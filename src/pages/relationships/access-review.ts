@@ -39,20 +39,24 @@ export async function ownNames(
   { actor, caller }: PageExchange,
   isApp: boolean,
 ): Promise<{ readonly names: Names; readonly lists: ReadonlySet<string> }> {
-  const properties: { readonly name: string; readonly isList: boolean }[] = []
+  const properties: string[] = []
+  const lists = new Set<string>()
   for await (const page of deps.properties.namePages({ actor, caller }))
-    for (const { name, kind } of page) properties.push({ name, isList: holdsItems(kind) })
+    for (const { name, kind } of page) {
+      properties.push(name)
+      if (holdsItems(kind)) lists.add(name)
+    }
   const { files } = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after: '', limit: mostFiles })
   const declared = deps.declared.names(isApp)
-  const resources = [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])]
+  const resources = [...declared.resources, ...(isApp ? properties.map(uriOf) : [])]
   return {
     names: {
-      properties: properties.map(({ name }) => name),
+      properties,
       files: files.map(({ name }) => name),
       ...declared,
       resources,
     },
-    lists: new Set(properties.flatMap(({ isList, name }) => (isList ? [name] : []))),
+    lists,
   }
 }
 

@@ -110,7 +110,7 @@ export function fieldsets(
 }
 
 /** Comparisons of a name with a pattern for one field. More would take too long. */
-const mostCompared = 100_000
+const mostCompared = 25_000
 
 /** Counts the names that each field matches, as a whole or in part. */
 function matchesOf(fields: RightsFields, names: readonly string[]): RightsFieldset['matches'] {
