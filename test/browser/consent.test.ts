@@ -7,6 +7,7 @@ import { type IdentityProvider, startIdentityProvider } from '../support/identit
 import { authorizePath, newPkce, redemption, registerClient, requestTokens } from '../support/oauth-client.ts'
 import { sqliteService, type StartOptions, type TestService } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
 
 const undo: (() => Promise<void> | void)[] = []
 after(async () => {
@@ -132,6 +133,53 @@ describe('authorizing a client in a real browser', () => {
     await page.getByLabel('I created it. Passphrase').fill(mine.passphrase)
     await page.getByRole('button', { name: 'Open the existing account' }).click()
     assert.ok((await codeAt(page)).searchParams.has('code'))
+  })
+
+  it('reaches an app whose callback answers with a redirect to a scheme of its own, as claude.ai does (OAZ-20)', async () => {
+    const callbacks: string[] = []
+    const site = await listening(
+      createServer((incoming, response) => {
+        callbacks.push(incoming.url ?? '')
+        const query = new URL(incoming.url ?? '', 'http://callback.test').search
+        response.writeHead(307, { location: `claude-test://login-callback${query}` }).end()
+      }),
+    )
+    const redirectUri = `${site.replace('127.0.0.1', 'localhost')}/api/mcp/auth_callback`
+    for (const kind of ['a session', 'a provider'] as const) {
+      const service = await start(signInAt(provider))
+      const client = await registerClient(service, { ...options, redirect_uris: [redirectUri] })
+      const pkce = newPkce()
+      const page = await open()
+      const opened: string[] = []
+      const devtools = await page.context().newCDPSession(page)
+      await devtools.send('Network.enable')
+      devtools.on('Network.requestWillBeSent', ({ request }) => void opened.push(request.url))
+      devtools.on('Page.frameRequestedNavigation', ({ url }) => void opened.push(url))
+      await devtools.send('Page.enable')
+      await page.goto(service.url + authorizePath(client, pkce, { redirect_uri: redirectUri }))
+      if (kind === 'a session') {
+        await page.getByRole('button', { name: /^Sign in with .* to allow$/ }).click()
+        await page.getByRole('button', { name: 'ada', exact: true }).click()
+        await until(() => callbacks.length > 0)
+        callbacks.length = 0
+        await page.goto(service.url + authorizePath(client, pkce, { redirect_uri: redirectUri }))
+        await page.getByRole('button', { name: 'Allow', exact: true }).click()
+      } else {
+        await page.getByRole('button', { name: /^Sign in with .* to allow$/ }).click()
+        await page.getByRole('button', { name: 'ada', exact: true }).click()
+      }
+      await until(() => callbacks.length > 0)
+      await until(() => opened.some((url) => url.startsWith('claude-test://login-callback?code=')))
+      assert.deepEqual(
+        page.complaints.filter((text) => text.includes('form-action')),
+        [],
+      )
+      assert.equal(await page.getByRole('heading').innerText(), 'Back to the app')
+      const link = (await page.getByRole('link', { name: /^Continue to/ }).getAttribute('href')) ?? ''
+      assert.equal(link, `${redirectUri}${(callbacks[0] ?? '').replace('/api/mcp/auth_callback', '')}`)
+      assert.equal(await page.locator('form').count(), 0)
+      callbacks.length = 0
+    }
   })
 
   it('sends its form only to providers and the program', async () => {

@@ -570,6 +570,9 @@ const consent = ({ one }: EnglishNoun) => ({
   noProvider: 'You can’t sign in here: no sign-in provider is configured.',
   foreign: 'Another site sent this decision. Nothing was allowed.',
   expired: 'This page has expired or was already used. Start again from the app.',
+  leaving: 'Back to the app',
+  leavingText: 'Your answer is on its way to the app. If the app doesn’t open, continue here:',
+  continueTo: (target: string) => `Continue to ${target}`,
   signedOut: `You’re no longer signed in to this ${one}. Start again from the app.`,
 })
 

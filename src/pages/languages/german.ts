@@ -550,6 +550,9 @@ const consent = (noun: Declined): Messages['consent'] => ({
   noProvider: 'Eine Anmeldung ist hier nicht möglich: Es ist kein Anmeldedienst eingerichtet.',
   foreign: 'Eine andere Website hat diese Entscheidung gesendet. Nichts wurde erlaubt.',
   expired: 'Diese Seite ist abgelaufen oder wurde bereits verwendet. Beginnen Sie erneut in der App.',
+  leaving: 'Zurück zur App',
+  leavingText: 'Ihre Antwort ist auf dem Weg zur App. Falls sich die App nicht öffnet, geht es hier weiter:',
+  continueTo: (target: string) => `Weiter zu ${target}`,
   signedOut: `Sie sind nicht mehr bei ${noun.dies('dies', 'dative')} angemeldet. Beginnen Sie erneut in der App.`,
 })
 

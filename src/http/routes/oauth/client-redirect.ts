@@ -2,9 +2,13 @@
 import type { Actor } from '../../../actor/actor.ts'
 import type { Consents, GivenConsent } from '../../../authorization-server/consents.ts'
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
-import { withParameters } from '../../../authorization-server/redirect-uri.ts'
+import { shownTarget, withParameters } from '../../../authorization-server/redirect-uri.ts'
+import { leavingPage } from '../../../pages/consent/leaving-view.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
+import { visible } from '../../../pages/shared/visible.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
-import { type HttpResponse, redirect } from '../../edge/response.ts'
+import type { HttpRequest } from '../../edge/request.ts'
+import { type HttpResponse, html, redirect } from '../../edge/response.ts'
 
 export interface ClientRedirectDeps extends BaseUrl {
   readonly consents: Consents
@@ -35,4 +39,21 @@ export function backWithError(
 ): HttpResponse {
   const parameters = { error: code, error_description: message, state, iss: issuer }
   return redirect(status, withParameters(redirectUri, parameters))
+}
+
+/**
+ * Shows a page that continues to the client, in place of a redirect. Chromium applies `form-action` of the page with the form
+ * to all redirects after it, also to those of the client: claude.ai answers with 307 to `claude:`, and no policy can name the
+ * schemes that a client may use. A page without a form has no such chain, and the policy of the form stays as it is. Programs
+ * and old browsers, which do not name a navigation, get the redirect.
+ *
+ * The target is the validated redirect URI: of a registered client, and never of a scheme that runs code.
+ */
+export function leavingTo(deps: SiteDeps, request: HttpRequest, answer: HttpResponse): HttpResponse {
+  const target = answer.headers['Location']
+  if (target === undefined || request.header('sec-fetch-mode') !== 'navigate') return answer
+  const language = deps.languages.of(request)
+  const { Location: _redirect, ...headers } = answer.headers
+  const body = leavingPage(siteValues(deps, language), language, { target, shown: visible(shownTarget(target)) })
+  return inLanguage(html(200, body, { ...headers, Refresh: `0; url=${target}` }), language)
 }

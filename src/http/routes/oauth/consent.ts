@@ -15,7 +15,7 @@ import { browserOf } from '../../edge/cookies/cookies.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import { type HttpResponse, redirect } from '../../edge/response.ts'
 import { type AuthorizationRequestDeps, judgeAuthorizationRequest } from './authorize.ts'
-import { backWithCode, backWithError, type ClientRedirectDeps } from './client-redirect.ts'
+import { backWithCode, backWithError, type ClientRedirectDeps, leavingTo } from './client-redirect.ts'
 import { type OfferedTypeDeps, offeredTypes } from './consent-page.ts'
 import { approveDevice, denyDevice, type DeviceDecisionDeps } from './device-decision.ts'
 import { type OAuthFields, onPage } from './oauth-response.ts'
@@ -55,7 +55,11 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       limit: ['authorize/source', 'authorize/total'],
       summary: 'Takes the owner’s decision',
       request: oauthForm('consent', 'decision', 'trust_type', 'provider', 'email'),
-      responses: { 303: 'To the provider, or back to the client', ...errorResponses(400, 403) },
+      responses: {
+        200: 'For a browser: the page that continues to the client',
+        303: 'To the provider, or back to the client',
+        ...errorResponses(400, 403),
+      },
       handler: (exchange) => decide(deps, exchange),
     }),
     defineRoute({
@@ -68,7 +72,11 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       takesNoHead: true,
       summary: 'Back from the provider: the client gets its code',
       query: finishQuery,
-      responses: { 302: 'Back to the client with `code` or `error`, `state` and `iss`', ...errorResponses(400, 403) },
+      responses: {
+        200: 'For a browser: the page that continues to the client',
+        302: 'Back to the client with `code` or `error`, `state` and `iss`',
+        ...errorResponses(400, 403),
+      },
       handler: (exchange) => finish(deps, exchange),
     }),
   ]
@@ -183,15 +191,15 @@ interface Agreement {
   readonly given: GivenConsent
 }
 
-/** Redirects to the client with its code, or lets the device fetch its tokens. */
-function agreed(
+/** Leads to the client with its code, or lets the device fetch its tokens. */
+async function agreed(
   deps: ConsentRouteDeps,
   { request, owner, given }: Agreement,
   status: 302 | 303,
 ): Promise<HttpResponse> {
   const { device } = given.request
   return device === undefined
-    ? backWithCode(deps, owner, given, status)
+    ? leavingTo(deps, request, await backWithCode(deps, owner, given, status))
     : approveDevice(deps, request, { owner, given, device })
 }
 
@@ -202,7 +210,7 @@ function denied(
 ): Promise<HttpResponse> | HttpResponse {
   if (device !== undefined) return denyDevice(deps, request, device)
   const error = new OAuthError('access_denied', 'The owner did not authorize the client')
-  return backWithError(deps.baseUrl, redirectUri, state, error, 303)
+  return leavingTo(deps, request, backWithError(deps.baseUrl, redirectUri, state, error, 303))
 }
 
 function failed(
@@ -212,7 +220,7 @@ function failed(
   refusal: string,
 ): Promise<HttpResponse> | HttpResponse {
   return asked.device === undefined
-    ? backRefused(deps.baseUrl, asked, refusal)
+    ? leavingTo(deps, request, backRefused(deps.baseUrl, asked, refusal))
     : denyDevice(deps, request, asked.device)
 }
 
