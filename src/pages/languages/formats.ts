@@ -69,10 +69,8 @@ export function formatsOf(tag: string): Formats {
 /** The characters between the digits of a number. */
 interface NumberMarks {
   readonly decimal: string
-  /** The mark between groups of three digits: `.` in German, and every kind of space where a language uses one. */
-  readonly group: RegExp
-  /** A whole number of several groups. */
-  readonly grouped: RegExp
+  /** The marks between groups of three digits: `.` in German, every kind of space where a language uses one. */
+  readonly groups: string
 }
 
 /** Marks that people type for each other: spaces of three widths, and two apostrophes. */
@@ -82,26 +80,30 @@ function marksOf(tag: string): NumberMarks {
   const parts = new Intl.NumberFormat(tag, { numberingSystem: 'latn' }).formatToParts(-1_234_567.5)
   const markOf = (wanted: string): string => parts.find(({ type }) => type === wanted)?.value ?? ''
   const mark = markOf('group')
-  const group = `[${groupMarks.find((marks) => marks.includes(mark)) ?? mark}]`
-  return {
-    decimal: markOf('decimal') || '.',
-    group: new RegExp(group, 'gu'),
-    grouped: new RegExp(String.raw`^-?[1-9]\d{0,2}(?:${group}\d{3})+$`, 'u'),
-  }
+  return { decimal: markOf('decimal') || '.', groups: groupMarks.find((marks) => marks.includes(mark)) ?? mark }
 }
 
-function readNumber(text: string, { decimal, group, grouped }: NumberMarks): string | null {
+function readNumber(text: string, { decimal, groups }: NumberMarks): string | null {
   const typed = text.trim().replace('\u2212', '-')
   const power = /[eE][+-]?\d{1,9}$/.exec(typed)?.[0] ?? ''
   const [whole = '', ...fractions] = typed.slice(0, typed.length - power.length).split(decimal)
   const [fraction] = fractions
   if (fractions.length > 1 || (fraction !== undefined && !/^\d+$/.test(fraction))) return null
-  const digits = grouped.test(whole) ? whole.replace(group, '') : whole
+  const digits = withoutGroups(whole, groups)
   // People leave out the zero before the decimal mark.
   const integer = fraction !== undefined && /^-?$/.test(digits) ? `${digits}0` : digits
   if (!/^-?(?:0|[1-9]\d*)$/.test(integer)) return null
   const json = `${integer}${fraction === undefined ? '' : `.${fraction}`}${power}`
   return Number.isFinite(Number(json)) ? json : null
+}
+
+/** Joins groups of three digits. Any other text stays as it is. */
+function withoutGroups(text: string, marks: string): string {
+  let parts = [text]
+  for (const mark of marks) parts = parts.flatMap((part) => part.split(mark))
+  const [first = '', ...others] = parts
+  const isGrouped = /^-?[1-9]\d{0,2}$/.test(first) && others.every((part) => /^\d{3}$/.test(part))
+  return isGrouped ? parts.join('') : text
 }
 
 type Clock = Pick<Formats, 'date' | 'day' | 'exact'>
