@@ -98,7 +98,7 @@ function planOf({ issuer, clientId, clientSecret }: LocalServer): ProviderPlan {
     freshParameters: {},
     takesChallenge: true,
     takesLoginHint: true,
-    algorithm: 'ES256',
+    algorithms: ['ES256'],
     hashesNonce: false,
     metadata: {
       endpoints: { authorization: `${issuer}/auth`, token: `${issuer}/token`, userinfo: `${issuer}/me` },

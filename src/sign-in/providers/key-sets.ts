@@ -30,9 +30,11 @@ export class KeySets {
    */
   async find(url: string, header: JWTHeaderParameters): Promise<PublicKey> {
     const { errors } = await import('jose')
-    if (typeof header.kid !== 'string') throw new errors.JWKSNoMatchingKey('The token has no kid')
     const cached = this.#of(url)
     const set = await cached.get()
+    // OpenID Connect Core section 10.1: a token may lack the id of its key where the provider has one key.
+    if (typeof header.kid !== 'string' && signatureKeys(set) !== 1)
+      throw new errors.JWKSNoMatchingKey('the token has no kid, and the provider has several keys')
     try {
       return await set(header)
     } catch (error) {
@@ -41,6 +43,14 @@ export class KeySets {
       if (newer === null || newer === set) throw error
       return newer(header)
     }
+  }
+
+  /** Fetches the keys again, at most every five seconds. False: they are the same. */
+  async renew(url: string): Promise<boolean> {
+    const cached = this.#of(url)
+    const before = await cached.get()
+    const newer = await cached.renewed(leastMs)
+    return newer !== null && newer !== before
   }
 
   #of(url: string): Cached<KeySet> {
@@ -60,4 +70,8 @@ export class KeySets {
       throw new ProviderError('unreachable', 'The response is not a JSON Web Key Set', { cause: error })
     }
   }
+}
+
+function signatureKeys(set: KeySet): number {
+  return set.jwks().keys.filter(({ use, kty }) => use !== 'enc' && kty !== 'oct').length
 }

@@ -11,7 +11,16 @@ import {
   type ProviderTokens,
 } from '../provider.ts'
 import { normalizedUserInfo } from './user-info.ts'
-import { fingerprintOf, type IdTokenClaims, InvalidIdToken, rememberedUntil, verifyIdToken } from './id-token.ts'
+import {
+  fingerprintOf,
+  type IdTokenClaims,
+  InvalidIdToken,
+  isIssuer,
+  rememberedUntil,
+  tenantIssuer,
+  tenantPlaceholder,
+  verifyIdToken,
+} from './id-token.ts'
 import type { KeySets } from './key-sets.ts'
 import type { Outbound } from './outbound.ts'
 import {
@@ -268,12 +277,18 @@ export class OAuthProvider implements Provider {
     nonce: string | null,
     failure: 'identity' | 'assertion',
   ): Promise<IdTokenClaims> {
-    const { algorithm, hashesNonce } = this.#plan
+    const { algorithms, hashesNonce } = this.#plan
     const { keySets, now } = this.#deps
     if (metadata.keySet === null) throw new ProviderError(failure, `${this.name} publishes no keys`)
     try {
-      const rules = { issuers: metadata.issuers, keySet: metadata.keySet, algorithm, hashesNonce }
-      return await verifyIdToken(token, rules, { audiences, nonce }, keySets, now())
+      const rules = { issuers: metadata.issuers, keySet: metadata.keySet, algorithms, hashesNonce }
+      return await verifyIdToken(
+        token,
+        rules,
+        { audiences, nonce, isForOthers: failure === 'assertion' },
+        keySets,
+        now(),
+      )
     } catch (error) {
       if (!(error instanceof InvalidIdToken)) throw error
       throw new ProviderError(failure, `Cannot accept the id_token of ${this.name}: ${error.message}`)
@@ -285,17 +300,38 @@ export class OAuthProvider implements Provider {
     return 'issuer' in metadata ? this.#discovered.get() : Promise.resolve(metadata)
   }
 
+  /** @throws ProviderError for metadata of another issuer, with a sentence that names both. */
+  async #serverMetadata(client: OpenIdClient, issuer: string): Promise<openidClient.ServerMetadata> {
+    let server: openidClient.ServerMetadata
+    try {
+      const configuration = await client.discovery(new URL(issuer), this.#plan.clientId, undefined, client.None(), {
+        [client.customFetch]: this.#deps.outbound.fetchFor('discovery'),
+        execute: [client.allowInsecureRequests], // `Outbound` enforces https
+      })
+      server = configuration.serverMetadata()
+    } catch (error) {
+      const other = otherMetadata(client, error)
+      if (other === null) throw error
+      server = other
+    }
+    const template = tenantIssuer(server.issuer, issuer)
+    if (template !== null) return { ...server, issuer: template }
+    const isKnown = URL.parse(server.issuer)?.href === new URL(issuer).href || isEntra(issuer)
+    if (isKnown && !server.issuer.includes(tenantPlaceholder)) return server
+    const found = server.issuer.slice(0, 200)
+    throw new ProviderError(
+      'unreachable',
+      `Cannot use the issuer ${issuer}: the provider says that its issuer is ${found}. Set exactly that address.`,
+    )
+  }
+
   async #discover(): Promise<Metadata> {
     const { metadata } = this.#plan
     if (!('issuer' in metadata)) return metadata
     const { issuer, given } = metadata
     const client = await loadClient()
     try {
-      const configuration = await client.discovery(new URL(issuer), this.#plan.clientId, undefined, client.None(), {
-        [client.customFetch]: this.#deps.outbound.fetchFor('discovery'),
-        execute: [client.allowInsecureRequests], // `Outbound` enforces https
-      })
-      const server = configuration.serverMetadata()
+      const server = await this.#serverMetadata(client, issuer)
       const found = {
         authorization: given.authorization ?? server.authorization_endpoint,
         token: given.token ?? server.token_endpoint,
@@ -321,6 +357,17 @@ export class OAuthProvider implements Provider {
   }
 }
 
+/** Microsoft Entra accepts a domain in place of the id of a tenant, and names the id. */
+function isEntra(issuer: string): boolean {
+  return new URL(issuer).origin === 'https://login.microsoftonline.com'
+}
+
+/** The metadata of a provider that says another issuer than the configured one; null for any other error. */
+function otherMetadata(client: OpenIdClient, error: unknown): openidClient.ServerMetadata | null {
+  if (!(error instanceof client.ClientError) || error.code !== 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return null
+  return (error.cause as { readonly body: openidClient.ServerMetadata }).body
+}
+
 /** Reads when the provider asked the person (OpenID Connect Core section 2). */
 function authenticationIn(claims: IdTokenClaims | null): Pick<Person, 'authenticatedAt'> {
   const seconds = claims?.['auth_time']
@@ -333,7 +380,9 @@ function authenticationIn(claims: IdTokenClaims | null): Pick<Person, 'authentic
  */
 function refuseOtherIssuer({ issuers, announcesIssuer }: Metadata, { issuer, nonce }: CodeExchange): void {
   const isOther =
-    issuer === undefined ? announcesIssuer && nonce !== null : issuers.length > 0 && !issuers.includes(issuer)
+    issuer === undefined
+      ? announcesIssuer && nonce !== null
+      : issuers.length > 0 && !issuers.some((each) => isIssuer(issuer, each))
   if (isOther) throw new ProviderError('exchange', 'Cannot accept the response: its issuer is missing or unexpected')
 }
 

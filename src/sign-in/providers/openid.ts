@@ -17,8 +17,9 @@ export function openid(settings: OpenIdSettings): ProviderDeclaration {
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
 export function openidPlan(settings: Settings): ProviderPlan {
-  const algorithm = settings.text('algorithm') ?? 'RS256'
-  if (!algorithms.includes(algorithm)) settings.refuse('algorithm', `must be one of ${algorithms.join(', ')}`)
+  const algorithm = settings.text('algorithm')
+  if (algorithm !== undefined && !algorithms.includes(algorithm))
+    settings.refuse('algorithm', `must be one of ${algorithms.join(', ')}`)
   const responseMode = settings.text('responseMode') ?? 'query'
   if (responseMode !== 'query' && responseMode !== 'form_post') {
     settings.refuse('responseMode', 'must be one of query, form_post')
@@ -27,7 +28,8 @@ export function openidPlan(settings: Settings): ProviderPlan {
     ...commonPlan(settings, { displayName: capitalized(settings.name), scope: 'openid email profile' }),
     clientSecret: secretOrAudiences(settings),
     responseMode,
-    algorithm,
+    // Discovery may name other algorithms than the provider uses. The key decides which of them fit.
+    algorithms: algorithm === undefined ? algorithms : [algorithm],
     // OpenID Connect Core section 3.1.2.1. A provider without OpenID Connect does not know the parameters.
     freshParameters: settings.address('issuer') === undefined ? {} : { prompt: 'login', max_age: '0' },
     metadata: metadataOf(settings),

@@ -68,8 +68,8 @@ export interface ProviderPlan {
   readonly freshParameters: Readonly<Record<string, string>>
   readonly takesChallenge: boolean
   readonly takesLoginHint: boolean
-  /** Signature algorithm of id_tokens. */
-  readonly algorithm: string
+  /** Accepted signature algorithms of id_tokens. */
+  readonly algorithms: readonly string[]
   readonly hashesNonce: boolean
   /** Fixed metadata, or an issuer for discovery. The given endpoints override the discovered ones. */
   readonly metadata: Metadata | { readonly issuer: string; readonly given: GivenMetadata }
@@ -95,7 +95,7 @@ export function commonPlan(
     freshParameters: {},
     takesChallenge: true,
     takesLoginHint: true,
-    algorithm: 'RS256',
+    algorithms: ['RS256'],
     hashesNonce: false,
   }
 }

@@ -49,7 +49,7 @@ export interface OpenIdSettings extends ProviderSettings {
   readonly issuer?: string
   /** How the provider returns the response. Default: `query`. */
   readonly responseMode?: 'query' | 'form_post'
-  /** Signature algorithm of id_tokens, such as `ES256`. Default: `RS256`. */
+  /** Signature algorithm of id_tokens, such as `ES256`. Default: every asymmetric algorithm that fits a key of the provider. */
   readonly algorithm?: string
 }
 
