@@ -135,9 +135,10 @@ export class McpEndpoint {
     return headers.version === undefined ? json(200, { jsonrpc: '2.0', id: null, result: {} }) : accepted
   }
 
-  /** Null for an id that this server never issued. `gone` for a session that ended, or belongs to another client. */
+  /** Null without an id. `gone` for a session that ended, belongs to another client, or was never begun here. */
   async #sessionOf({ session: id }: McpHeaders, access: McpAccess): Promise<Session | null | 'gone'> {
-    if (!McpSessions.isOurs(id)) return null
+    if (id === undefined) return null
+    if (!McpSessions.isOurs(id)) return 'gone'
     return (await this.#deps.sessions.find(id, access)) ?? 'gone'
   }
 

@@ -64,6 +64,12 @@ function notes(app: App): void {
   app.method('note', { mcp: { resource: { uri: 'notes://{id}' } } }, async ({ input }) => ({ id: input.id }))
 }
 
+const opening = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'A test client', version: '1' },
+}
+
 describe('/mcp without a token', () => {
   const start = sqliteService()
 
@@ -357,19 +363,42 @@ describe('/mcp with a token', () => {
     }
   })
 
+  // A client of another server, or behind a gateway that was replaced, sends an id that this server never issued.
+  for (const id of ['s-1', '1b7c3c9e-5f0a-4f3b-9d52-1f6f0c1a2b3c', `ms_${'A'.repeat(43)}`, 'x'.repeat(500), '!'])
+    it(`answers 404 to the unknown session id ${id.slice(0, 40)}, so that the client begins again (MCP-24)`, async () => {
+      const service = await start({ declare: notes })
+      const client = await authorizeClient(service, await service.createActor(), { relationship: 'friend' })
+      const headers = { 'mcp-session-id': id }
+      const call = await client.legacy('tools/call', { name: 'count' }, headers)
+      assert.deepEqual([call.status, call.body.error.message], [404, 'The session has ended'])
+      const noted = await client.send('{"jsonrpc":"2.0","method":"notifications/cancelled"}', headers)
+      assert.equal(noted.status, 404)
+      const authorization = `Bearer ${client.token}`
+      for (const method of ['GET', 'DELETE']) {
+        const accept = method === 'GET' ? { accept: 'text/event-stream' } : {}
+        const answer = await service.request('/mcp', { method, headers: { authorization, ...accept, ...headers } })
+        assert.equal(answer.status, 404, method)
+      }
+      const begun = await client.legacy('initialize', opening, headers)
+      assert.equal(begun.status, 200)
+      assert.match(begun.headers.get('mcp-session-id') ?? '', /^ms_/)
+    })
+
   it('gives handlers the context of the current call only (R-MCP-08)', async () => {
     const service = await start({ declare: notes })
     const client = await authorizeClient(service, await service.createActor(), {
       clientId: 'mcp_context',
       relationship: 'friend',
     })
-    const { body } = await client.legacy('tools/call', { name: 'who' }, { 'mcp-session-id': 's-1' })
+    const begun = await client.legacy('initialize', opening)
+    const session = begun.headers.get('mcp-session-id') ?? ''
+    const { body } = await client.legacy('tools/call', { name: 'who' }, { 'mcp-session-id': session })
     const { caller, context } = body.result.structuredContent
     assert.equal(caller, 'client')
     assert.equal(context.client_id, 'mcp_context')
     assert.equal(context.trust_relationship, 'friend')
     assert.equal(context.peer_id, client.peerId)
-    assert.equal(context.transport_session_id, 's-1')
+    assert.equal(context.transport_session_id, session)
     assert.deepEqual(context.client_info, { name: 'A test client' })
     const next = await client.legacy('tools/call', { name: 'who' })
     assert.equal(next.body.result.structuredContent.context.transport_session_id, null)

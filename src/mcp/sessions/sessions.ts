@@ -49,9 +49,9 @@ export class McpSessions {
     this.answers = new ClientAnswers(deps)
   }
 
-  /** True for the format of ids that this server issues. Ids that clients invent are ignored. */
-  static isOurs(id: string | undefined): id is string {
-    return id !== undefined && idForm.test(id)
+  /** True for the format of ids that this server issues. */
+  static isOurs(id: string): boolean {
+    return idForm.test(id)
   }
 
   /**
