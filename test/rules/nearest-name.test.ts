@@ -1,3 +1,4 @@
+/* cspell:ignore lned retrun listloans */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { nearestName } from '../../src/operation/nearest-name.ts'

@@ -399,7 +399,7 @@ describe('/mcp with a token', () => {
     assert.equal(context.trust_relationship, 'friend')
     assert.equal(context.peer_id, client.peerId)
     assert.equal(context.transport_session_id, session)
-    assert.deepEqual(context.client_info, { name: 'A test client' })
+    assert.deepEqual(context.client_info, { name: 'A test client', version: '1' })
     const next = await client.legacy('tools/call', { name: 'who' })
     assert.equal(next.body.result.structuredContent.context.transport_session_id, null)
   })

@@ -13,7 +13,12 @@ const transport: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'shuttin
 const noPermission: ReadonlySet<ErrorCode> = new Set(['forbidden', 'unauthorized'])
 
 /** Errors below 500 that say nothing about the parameters. */
-const notAboutParameters: ReadonlySet<ErrorCode> = new Set(['peer_failed', 'peer_refused', 'request_timeout', 'too_many_requests'])
+const notAboutParameters: ReadonlySet<ErrorCode> = new Set([
+  'peer_failed',
+  'peer_refused',
+  'request_timeout',
+  'too_many_requests',
+])
 
 /**
  * Converts an error that the service threw. A refusal keeps its message. An error of the transport remains a
