@@ -110,9 +110,8 @@ export const identityProviders: readonly CompatRow[] = [
     {
       claims: { ...verified, preferred_username: 'ada@idm.example.com', scopes: ['openid', 'email'] },
       algorithm: 'ES256',
-      settings: { algorithm: 'ES256' },
     },
-    'sign-in, ID token with ES256',
+    'sign-in, ID token with ES256, which no setting names',
   ),
   row(
     'Logto',
@@ -120,7 +119,6 @@ export const identityProviders: readonly CompatRow[] = [
     {
       claims: { ...verified, username: 'ada', picture: null, updated_at: 1_790_000_000 },
       algorithm: 'ES256',
-      settings: { algorithm: 'ES256' },
       claimsInIdToken: true,
     },
     'sign-in, claims in the ID token',
