@@ -42,7 +42,7 @@ const costs: Readonly<Record<string, Cost>> = {
   peerForm: { statements: 8, rules: null, bySession: true },
   rightsForm: { statements: 8, rules: null, bySession: true },
   accessForm: { statements: 8, rules: null, bySession: true },
-  viewAsPeerPage: { statements: 11, rules: null, bySession: true },
+  viewAsPeerPage: { statements: 12, rules: null, bySession: true },
   subscriptionsPage: { statements: 11, rules: null, bySession: true },
   subscriptionPage: { statements: 9, rules: null, bySession: true },
   subscriptionForm: { statements: 6, rules: null, bySession: true },
