@@ -69,9 +69,25 @@ function valuesOf(cookies: string | undefined, name: string): string[] {
   if (cookies === undefined) return []
   return cookies.split(';').flatMap((pair) => {
     const equals = pair.indexOf('=')
-    const value = pair.slice(equals + 1).trim()
-    return equals < 0 || pair.slice(0, equals).trim() !== name || value === '' ? [] : [value]
+    const value = withoutSpaces(pair.slice(equals + 1))
+    return equals < 0 || withoutSpaces(pair.slice(0, equals)) !== name || value === '' ? [] : [value]
   })
+}
+
+/**
+ * Removes spaces and tabs at both ends, the white space of HTTP (RFC 9110 section 5.6.3). `trim` also removes a no-break space.
+ * Another host of the domain could then set a cookie whose name the browser does not take for one with `__Host-`.
+ */
+export function withoutSpaces(text: string): string {
+  let from = 0
+  let to = text.length
+  while (from < to && isSpace(text[from])) from += 1
+  while (to > from && isSpace(text[to - 1])) to -= 1
+  return text.slice(from, to)
+}
+
+function isSpace(character: string | undefined): boolean {
+  return character === ' ' || character === '\t'
 }
 
 /** Returns true also for several cookies with this name, none of which has an effect. */

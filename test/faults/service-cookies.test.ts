@@ -1,10 +1,12 @@
 /** Cookies of services over plain http, and of several services at one host. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import { readSetCookie } from '../../src/testing/browser.ts'
 import { HostBrowser } from '../support/host-browser.ts'
 import { seeded } from '../support/random.ts'
 import { sqliteService, type StartOptions, type TestService } from '../support/service.ts'
 import { newPerson, sharedProvider, signInAt } from '../support/sign-in.ts'
+import { asBrowser } from '../support/sessions.ts'
 
 const start = sqliteService()
 const provider = sharedProvider()
@@ -233,4 +235,30 @@ describe('a cookie of another service', () => {
       assert.equal(((await session.json()) as { authenticated: boolean }).authenticated, isSession, name)
     }
   })
+})
+
+describe('a cookie whose name begins with white space of Unicode', () => {
+  for (const baseUrl of ['https://host.test', 'https://host.test:8443/a'] as const) {
+    it(`binds no browser to the sign-in of an attacker at ${baseUrl}, because another host of the domain can set it (WEB-26)`, async () => {
+      const idp = await provider()
+      const service = await serviceAt(baseUrl)
+      const attacker = new HostBrowser()
+      const begun = await attacker.send(service, 'GET', '/oauth/login/acme')
+      const { url } = await idp.signIn(begun.headers.get('location') ?? '', newPerson(idp).sub)
+      const { name, value } = readSetCookie(attacker.lines.find((line) => line.startsWith('__Host-browser')) ?? '')
+      const path = url.href.slice(service.url.length)
+      const open = (cookie: string) => service.request(path, { headers: { ...asBrowser, cookie } })
+      for (const cookie of [
+        `a=b; \u00a0${name}=${value}`,
+        `a=b; ${name}\u00a0=${value}`,
+        `\u00a0${name}=${value}`,
+        `a=b; \u00a0 ${name}=${value}; c=d`,
+      ]) {
+        const refused = await open(cookie)
+        assert.equal(refused.status, 400, JSON.stringify(cookie))
+        assert.deepEqual(refused.headers.getSetCookie(), [])
+      }
+      assert.equal((await open(`a=b; ${name}=${value}`)).status, 302)
+    })
+  }
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readCredential } from '../../src/auth/credentials.ts'
+import { CookieNames } from '../../src/http/edge/cookies/cookie-names.ts'
 
 const base64 = (text: string, encoding: BufferEncoding = 'utf8'): string =>
   Buffer.from(text, encoding).toString('base64')
@@ -95,6 +96,7 @@ describe('the credential of a request', () => {
     ['__Host-oauth_token=; oauth_token=shared', 'shared'],
     ['__Host-oauth_token=t; __Host-oauth_token=u; oauth_token=shared', null],
     ['a=oauth_token=t', null],
+    ['a=b; \t oauth_token \t=\t t \t; c=d', 't'],
     [';;;=;', null],
   ]
   for (const [header, token] of cookies) {
@@ -105,4 +107,32 @@ describe('the credential of a request', () => {
       )
     })
   }
+
+  // Browsers take such a name for one without `__Host-`, so another host of the domain can set it.
+  it('is in no cookie whose name begins or ends with any other byte or white space, and keeps them in values (WEB-26)', () => {
+    const bytes = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code))
+    const spaces = ['\u1680', '\u2000', '\u2003', '\u200a', '\u2028', '\u2029', '\u202f', '\u205f', '\u3000', '\ufeff']
+    const others = [...bytes, ...spaces].filter((each) => !' \t;='.includes(each))
+    assert.equal(others.length, 262)
+    const names = new CookieNames({ baseUrl: 'https://troupe.test:8443/a', config: { mode: 'production' } })
+    const onWire = names.nameOnWire('__Host-browser')
+    const renamed = (cookie: string) =>
+      names.headerOf({ header: (name) => (name === 'cookie' ? cookie : undefined) }, 'cookie')
+    assert.equal(renamed(`a=b;\t ${onWire}=t`), 'a=b; __Host-browser=t')
+    for (const other of others) {
+      for (const name of ['oauth_token', '__Host-oauth_token']) {
+        for (const near of [`${other}${name}`, `${name}${other}`, ` ${other} ${name}`, `${name} ${other}`]) {
+          assert.deepEqual(read(undefined, `a=b; ${near}=t`), { kind: 'none' }, JSON.stringify(near))
+          assert.deepEqual(read(undefined, `${near}=t`), { kind: 'none' }, JSON.stringify(near))
+        }
+        assert.deepEqual(read(undefined, `${name}=${other}t${other}`), {
+          kind: 'bearer',
+          token: `${other}t${other}`,
+          via: 'cookie',
+        })
+      }
+      for (const near of [`${other}${onWire}`, `${onWire}${other}`])
+        assert.doesNotMatch(renamed(`${near}=t`) ?? '', /^[\t ]*__Host-browser[\t ]*=/, JSON.stringify(near))
+    }
+  })
 })

@@ -3,6 +3,7 @@
  * of a service contain its base URL. All other code uses the names of a service that is alone at an https address.
  */
 import { createHash } from 'node:crypto'
+import { withoutSpaces } from '../../../auth/credentials.ts'
 import { hasSecureCookies, type ServedAt } from '../../../config/plain-http.ts'
 import { ForwardedRequest, type HttpRequest, type RequestHead } from '../request.ts'
 
@@ -62,7 +63,7 @@ export class CookieNames {
   }
 
   #known(pair: string): string[] {
-    const [name = '', ...value] = pair.trim().split('=')
+    const [name = '', ...value] = withoutSpaces(pair).split('=')
     const known = this.#nameInCode(name)
     return known === null ? [] : [[known, ...value].join('=')]
   }
