@@ -758,7 +758,7 @@ forEachService((start) => {
 
       // Declarations and settings.
       assert.equal((await inOne.request('POST', '/methods/greet', {})).status, 200)
-      assert.equal((await inTwo.request('POST', '/methods/greet', {})).status, 400)
+      assert.equal((await inTwo.request('POST', '/methods/greet', {})).status, 404)
       assert.equal((await inOne.request('PUT', '/devtest/ping')).status, 204)
       assert.equal((await inTwo.request('PUT', '/devtest/ping')).status, 404)
       const large = JSON.stringify('x'.repeat(3000))
@@ -798,7 +798,7 @@ forEachService((start) => {
       assert.equal(await (await two.request(`/${actor.id}/properties/color`, { headers })).text(), 'blue')
       const call = { method: 'POST', headers, body: '{}' }
       assert.equal((await one.request(`/${actor.id}/actions/paint`, call)).status, 200)
-      assert.equal((await two.request(`/${actor.id}/actions/paint`, call)).status, 400)
+      assert.equal((await two.request(`/${actor.id}/actions/paint`, call)).status, 404)
     })
   })
 })
@@ -963,15 +963,15 @@ function spellings(id: string): readonly [path: string, get: number, put: number
     // Operations and resources.
     [`/${id}/methods/greet`, 403, 403, 403],
     [`/${id}/methods/gr%65et`, 403, 403, 403],
-    [`/${id}/methods/GREET`, 404, 400, 403],
-    [`/${id}/methods/greet/`, 404, 400, 403],
-    [`/${id}/methods//greet`, 404, 400, 403],
+    [`/${id}/methods/GREET`, 404, 404, 403],
+    [`/${id}/methods/greet/`, 404, 404, 403],
+    [`/${id}/methods//greet`, 404, 404, 403],
     [`/${id}/methods/%2Fgreet`, 400, 400, 400],
     [`/${id}/methods/./greet`, 400, 400, 400],
-    [`/${id}/methods/%2567reet`, 404, 400, 403],
+    [`/${id}/methods/%2567reet`, 404, 404, 403],
     [`/${id}/actions/paint`, 403, 403, 403],
     [`/${id}/actions/p%61int`, 403, 403, 403],
-    [`/${id}/actions/paint/`, 404, 400, 403],
+    [`/${id}/actions/paint/`, 404, 404, 403],
     [`/${id}/resources/picture`, 403, 400, 403],
     [`/${id}/resources/pictur%65`, 403, 400, 403],
     [`/${id}/resources/picture/`, 404, 400, 404],
