@@ -22,6 +22,8 @@ export interface AuthorizationRequest {
   readonly codeChallenge: string | null
   /** Resource for which the tokens are valid. Empty when the client named none. */
   readonly audience: string
+  /** The issuer that the client knows, when it is not `BASE_URL`. */
+  readonly issuer?: string
   /** The device that shows the request (RFC 8628). Absent for a client that redirects the browser. */
   readonly device?: WaitingDevice
 }
@@ -33,10 +35,14 @@ export type Judged =
       readonly kind: 'redirect'
       readonly redirectUri: string
       readonly state: string | null
+      readonly issuer?: string
       readonly error: OAuthError
     }
 
 const longest = 2048
+
+/** The service adds it to a request that arrived at another of its addresses, because the response names the issuer. */
+const issuerParameter = 'issuer'
 
 /**
  * Validates an authorization request.
@@ -61,11 +67,21 @@ export function judgeAuthorization(
   if (state?.includes('\ufffd') === true) throw new OAuthError('invalid_request', 'state is not in UTF-8')
   const codeChallenge = challengeIn(get, client)
   const access = requestedAccess(get, own)
-  if (access instanceof OAuthError) return { kind: 'redirect', redirectUri, state, error: access }
+  const from = knownIssuer(get, own)
+  if (access instanceof OAuthError) return { kind: 'redirect', redirectUri, state, ...from, error: access }
   return {
     kind: 'good',
-    request: { clientId: client.clientId, redirectUri, state, codeChallenge, ...access },
+    request: { clientId: client.clientId, redirectUri, state, codeChallenge, ...from, ...access },
   }
+}
+
+/** The address of this service from which the browser was redirected. Any other value counts as absent. */
+function knownIssuer(
+  get: AuthorizationParameters['get'],
+  { otherBaseUrls }: ServiceAddresses,
+): Pick<AuthorizationRequest, 'issuer'> {
+  const issuer = otherBaseUrls.find((base) => base === get(issuerParameter))
+  return issuer === undefined ? {} : { issuer }
 }
 
 /** The scope and the audience that the client requests, or the error that it receives at its redirect URI. */

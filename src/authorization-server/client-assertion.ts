@@ -22,7 +22,7 @@ export interface ClientAssertionsDeps {
   readonly keys: ClientKeys
   /** URL of the service, without a trailing slash. */
   readonly baseUrl: string
-  readonly formerBaseUrls: readonly string[]
+  readonly otherBaseUrls: readonly string[]
   readonly now: () => number
 }
 
@@ -80,8 +80,8 @@ export class ClientAssertions {
 
   /** The issuer, or the endpoint that clients of RFC 7523 name. */
   #audiences(): string[] {
-    const { baseUrl, formerBaseUrls } = this.#deps
-    return [baseUrl, ...formerBaseUrls].flatMap((base) => [base, `${base}/`, `${base}/oauth/token`])
+    const { baseUrl, otherBaseUrls } = this.#deps
+    return [baseUrl, ...otherBaseUrls].flatMap((base) => [base, `${base}/`, `${base}/oauth/token`])
   }
 }
 

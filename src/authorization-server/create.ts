@@ -1,5 +1,6 @@
 import { findActor } from '../actor/actor-store.ts'
 import type { ActorRoom } from '../actor/create.ts'
+import { otherBaseUrls } from '../config/other-base-urls.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { TokenRoom } from '../token/create.ts'
@@ -29,7 +30,7 @@ interface AuthorizationServerNeeds {
 
 export function createAuthorizationServer(runtime: Runtime, needs: AuthorizationServerNeeds) {
   const { config, store, keyRing, live, now, metrics, baseUrl, log } = runtime
-  const { formerBaseUrls } = config
+  const addresses = { baseUrl, otherBaseUrls: otherBaseUrls(runtime) }
   const { tokens, oneTime, sessionUses } = needs.tokenRoom
   const { actorsDeleting } = needs.actorRoom
   const ends = createClientEnds(runtime, needs.trust)
@@ -51,11 +52,11 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
     const access = await clientAccess(store, token)
     if (access === null) return null
     sessionUses.note({ ...access, actorId: access.actor.id })
-    return { ...access, audience: currentResource(access.audience, { baseUrl, formerBaseUrls }) }
+    return { ...access, audience: currentResource(access.audience, addresses) }
   }
   const devices = new DeviceCodes({ store, oneTime })
   const clientKeys = new ClientKeys(needs.outbox.outsideClient, now)
-  const assertions = new ClientAssertions({ store, oneTime, keys: clientKeys, baseUrl, formerBaseUrls, now })
+  const assertions = new ClientAssertions({ store, oneTime, keys: clientKeys, ...addresses, now })
   return {
     clients,
     devices,
@@ -68,8 +69,7 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
         oneTime,
         tokens,
         keyRing,
-        baseUrl,
-        formerBaseUrls,
+        ...addresses,
         now,
         metrics,
         devices,

@@ -7,13 +7,13 @@ import { parseActorId } from '../actor/actor.ts'
 /** The base URLs of this service, without a trailing slash. */
 export interface ServiceAddresses {
   readonly baseUrl: string
-  /** The base URLs that the service had before, and still has. */
-  readonly formerBaseUrls: readonly string[]
+  /** Further base URLs of the same service: former ones, and in development the other names of this machine. */
+  readonly otherBaseUrls: readonly string[]
 }
 
-/** Names a resource by `BASE_URL` that a client knows by a former one. It is the same service, so the token stays valid. */
-export function currentResource(resource: string, { baseUrl, formerBaseUrls }: ServiceAddresses): string {
-  const [found = baseUrl] = [baseUrl, ...formerBaseUrls]
+/** Names a resource by `BASE_URL` that a client knows by another one. It is the same service, so the token is valid. */
+export function currentResource(resource: string, { baseUrl, otherBaseUrls }: ServiceAddresses): string {
+  const [found = baseUrl] = [baseUrl, ...otherBaseUrls]
     .filter((base) => resource === base || resource.startsWith(`${base}/`))
     .toSorted((a, b) => b.length - a.length)
   return found === baseUrl ? resource : `${baseUrl}${resource.slice(found.length)}`

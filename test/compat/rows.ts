@@ -2,6 +2,7 @@
 import { aiPackages } from './ai-packages.ts'
 import { aiShapes } from './ai-shapes.ts'
 import { identityProviders } from './identity-providers.ts'
+import { loopbackRows } from './loopback.ts'
 import { oauthClients } from './oauth-clients.ts'
 import { programRows } from './programs.ts'
 import type { CompatRow } from './row.ts'
@@ -10,6 +11,7 @@ export const rows: readonly CompatRow[] = [
   ...aiPackages,
   ...aiShapes,
   ...oauthClients,
+  ...loopbackRows,
   ...identityProviders,
   ...programRows,
 ]

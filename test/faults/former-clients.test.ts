@@ -6,7 +6,7 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 import type { OAuthClientInformationFull, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { App } from '../../src/troupe.ts'
-import { consent, redirectUri } from '../support/oauth-client.ts'
+import { authorizePath, consent, newPkce, redirectUri, registerClient } from '../support/oauth-client.ts'
 import { forEachService, type TestService } from '../support/service.ts'
 import { sharedProvider, signInAt, TestBrowser } from '../support/sign-in.ts'
 
@@ -150,5 +150,18 @@ forEachService((start) => {
           }
         }
       })
+
+    it('receives a new authorization from the issuer that it knows (R-ADDR-08)', async () => {
+      const former = `${oldHost}/actors`
+      const service = await start({ baseUrl: newHost, formerBaseUrls: [former] })
+      const client = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      const path = authorizePath(client, newPkce(), { response_type: 'token' })
+      const open = (url: string): Promise<Response> =>
+        service.app.fetch(new Request(url, { redirect: 'manual', headers: { accept: 'text/html' } }))
+      const atBase = await open(`${former}${path}`)
+      assert.equal(atBase.status, 307)
+      const back = new URL((await open(atBase.headers.get('location') ?? '')).headers.get('location') ?? '')
+      assert.deepEqual([back.origin + back.pathname, back.searchParams.get('iss')], [redirectUri, former])
+    })
   })
 })

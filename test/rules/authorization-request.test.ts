@@ -28,7 +28,7 @@ const good = {
   code_challenge_method: 'S256',
 }
 
-const own = { baseUrl, formerBaseUrls: [] }
+const own = { baseUrl, otherBaseUrls: [] }
 
 function judged(changed: Readonly<Record<string, string | undefined>> = {}, of: Partial<Client> | null = {}) {
   const given: Readonly<Record<string, string | undefined>> = { ...good, ...changed }

@@ -4,6 +4,7 @@
  */
 import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Config } from '../../config/options.ts'
+import { loopbackBaseUrls } from '../../config/other-base-urls.ts'
 import type { ServiceError } from '../../errors.ts'
 import { runInContext } from '../../observe/context.ts'
 import type { Log } from '../../observe/log.ts'
@@ -90,7 +91,8 @@ export class Dispatcher {
       maxJsonDepth: config.maxJsonDepth,
     }
     this.#admission = new Admission(deps, forgeryRule)
-    const clientAdmission = new ClientAdmission({ ...deps, origins: config.mcpOrigins })
+    const origins = [...config.mcpOrigins, ...loopbackBaseUrls(deps).map((url) => new URL(url).origin)]
+    const clientAdmission = new ClientAdmission({ ...deps, origins })
     this.#entrances = new Entrances({ ...deps, admission: this.#admission, clientAdmission, forgeryRule })
     this.#headers = new ResponseHeaders(baseUrl, deps.metrics, deps.log)
     this.#cookieNames = new CookieNames(deps)
@@ -152,7 +154,7 @@ export class Dispatcher {
         log.info({ address: state.source(), method: failure.why, actorId: state.actorId }, failedSignIn)
       answer = await this.#refusal(request, failure, state)
     }
-    if (request.formerBaseUrl !== undefined) answer = withChallengeAt(answer, this.#deps.baseUrl, request.formerBaseUrl)
+    if (request.otherBaseUrl !== undefined) answer = withChallengeAt(answer, this.#deps.baseUrl, request.otherBaseUrl)
     if (state.cors !== undefined) answer = this.#cors.shared(request, state.cors, answer)
     metrics.requestsRunning(-1)
     const seconds = (performance.now() - started) / 1000

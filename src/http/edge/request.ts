@@ -14,8 +14,8 @@ export interface HttpRequest {
   readonly method: string
   /** The path, still percent-encoded, without the query. */
   readonly path: string
-  /** The former base URL at which the request arrived. Absent: it arrived at `BASE_URL`. */
-  readonly formerBaseUrl?: string | undefined
+  /** The other base URL of the service at which the request arrived. Absent: it arrived at `BASE_URL`. */
+  readonly otherBaseUrl?: string | undefined
   /** The query without the question mark. */
   readonly query: string
   /** Returns a header by its lower-case name. Repeated headers are joined with a comma. */
@@ -44,17 +44,17 @@ export interface HttpRequest {
 export class ForwardedRequest implements HttpRequest {
   readonly method: string
   readonly path: string
-  readonly formerBaseUrl: string | undefined
+  readonly otherBaseUrl: string | undefined
   readonly query: string
   readonly hasRepeated: (name: string) => boolean
   readonly remoteAddress: string | null
   readonly original: HostRequest
   protected readonly inner: HttpRequest
 
-  constructor(inner: HttpRequest, { path, formerBaseUrl }: Pick<HttpRequest, 'path' | 'formerBaseUrl'> = inner) {
+  constructor(inner: HttpRequest, { path, otherBaseUrl }: Pick<HttpRequest, 'path' | 'otherBaseUrl'> = inner) {
     this.method = inner.method
     this.path = path
-    this.formerBaseUrl = formerBaseUrl
+    this.otherBaseUrl = otherBaseUrl
     this.query = inner.query
     this.hasRepeated = inner.hasRepeated
     this.remoteAddress = inner.remoteAddress

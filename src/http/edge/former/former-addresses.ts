@@ -1,9 +1,11 @@
 /**
- * Requests at former base URLs of the service, after its public address has changed. They are recognized by the Host header, which
+ * Requests at other base URLs of the service: former ones, after its public address has changed, and in development the other
+ * names of this machine. They are recognized by the Host header, which
  * chooses only between public facts: where a path begins, and whether a redirect to `BASE_URL` is the answer.
  */
 import { isWebRequest } from '../../../app/embedding/sessions.ts'
 import type { Config } from '../../../config/options.ts'
+import { loopbackBaseUrls } from '../../../config/other-base-urls.ts'
 import { ServiceError } from '../../../errors.ts'
 import { acceptsPages } from '../accepts.ts'
 import { ForwardedRequest, type HttpRequest } from '../request.ts'
@@ -11,7 +13,7 @@ import { type HttpResponse, redirect } from '../response.ts'
 
 export interface FormerAddressDeps {
   readonly baseUrl: string
-  readonly config: Pick<Config, 'formerBaseUrls' | 'formerAnswer'>
+  readonly config: Pick<Config, 'mode' | 'formerBaseUrls' | 'formerAnswer'>
 }
 
 interface Base {
@@ -23,46 +25,56 @@ interface Base {
 /** Peers read the moves of an actor at every address that they know, and `troupe readdress` recognizes its service. */
 const alwaysServed = /^\/(?:[^/]+\/meta\/moving|health\/live)$/
 
+const authorizePath = '/oauth/authorize'
+const uncached = { 'Cache-Control': 'no-store' }
+
 export class FormerAddresses {
   readonly #deps: FormerAddressDeps
   readonly #current: Base
   readonly #former: readonly Base[]
+  readonly #loopback: readonly Base[]
 
   constructor(deps: FormerAddressDeps) {
     this.#deps = deps
     this.#current = baseOf(deps.baseUrl)
     this.#former = deps.config.formerBaseUrls.map(baseOf)
+    this.#loopback = loopbackBaseUrls(deps).map(baseOf)
   }
 
-  /** The request as it would be below `BASE_URL`, and the answer that a former address gives in place of a route. */
+  /** The request as it would be below `BASE_URL`, and the answer that another address gives in place of a route. */
   translate(request: HttpRequest): { readonly request: HttpRequest; readonly answer: (() => HttpResponse) | null } {
-    const former = this.#former.length === 0 ? null : this.#baseAt(hostOf(request), request.path)
-    if (former === null) return { request, answer: null }
-    const below = belowOf(former, request.path) || '/'
+    const isAlone = this.#former.length === 0 && this.#loopback.length === 0
+    const other = isAlone ? null : this.#baseAt(hostOf(request), request.path)
+    if (other === null) return { request, answer: null }
+    const below = belowOf(other, request.path) || '/'
     const path = `${this.#current.path}${below}`
     return {
-      request: new ForwardedRequest(request, { path, formerBaseUrl: former.url.href.replace(/\/$/, '') }),
-      answer: alwaysServed.test(below) ? null : this.#answer(request, below),
+      request: new ForwardedRequest(request, { path, otherBaseUrl: other.url.href.replace(/\/$/, '') }),
+      answer: alwaysServed.test(below) ? null : this.#answer(request, below, other),
     }
   }
 
-  #answer(request: HttpRequest, below: string): (() => HttpResponse) | null {
+  #answer(request: HttpRequest, below: string, other: Base): (() => HttpResponse) | null {
     const { baseUrl, config } = this.#deps
     const location = `${baseUrl}${below}${request.query === '' ? '' : `?${request.query}`}`
-    if (config.formerAnswer === 'redirect') return () => redirect(308, location, { 'Cache-Control': 'no-store' })
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    const toConsent = isRead && below === authorizePath ? consentAt(location, other) : null
+    // The pages of `BASE_URL` have the cookies of the owner. Everything else works at each name of this machine.
+    if (this.#loopback.includes(other)) return toConsent === null ? null : () => redirect(307, toConsent, uncached)
+    if (config.formerAnswer === 'redirect') return () => redirect(308, location, uncached)
     if (config.formerAnswer === 'gone')
       return () => {
         throw new ServiceError('gone', `This service is at ${baseUrl} now`)
       }
     // Cookies and forms of a page belong to one host.
-    const isPage = (request.method === 'GET' || request.method === 'HEAD') && acceptsPages(request)
-    return isPage ? () => redirect(307, location, { 'Cache-Control': 'no-store', Vary: 'Accept' }) : null
+    const isPage = isRead && acceptsPages(request)
+    return isPage ? () => redirect(307, toConsent ?? location, { ...uncached, Vary: 'Accept' }) : null
   }
 
-  /** The former base URL with the longest path at this host. Null: the request is at none, or below `BASE_URL`. */
+  /** The other base URL with the longest path at this host. Null: the request is at none, or below `BASE_URL`. */
   #baseAt(host: string | null, path: string): Base | null {
     if (host === null) return null
-    const within = [this.#current, ...this.#former]
+    const within = [this.#current, ...this.#former, ...this.#loopback]
       .filter((base) => isHostOf(base.url, host) && belowOf(base, path) !== null)
       .toSorted((a, b) => b.path.length - a.path.length)
     const [found] = within
@@ -70,12 +82,19 @@ export class FormerAddresses {
   }
 }
 
-/** A client that knows a former address finds the document about that address, and refuses the one of another resource. */
-export function withChallengeAt(answer: HttpResponse, baseUrl: string, formerBaseUrl: string): HttpResponse {
+/** A client that knows another address finds the document about that address, and refuses the one of another resource. */
+export function withChallengeAt(answer: HttpResponse, baseUrl: string, otherBaseUrl: string): HttpResponse {
   const challenge = answer.headers['WWW-Authenticate']
   if (challenge === undefined) return answer
-  const there = challenge.replaceAll(`"${baseUrl}/`, `"${formerBaseUrl}/`)
+  const there = challenge.replaceAll(`"${baseUrl}/`, `"${otherBaseUrl}/`)
   return { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': there } }
+}
+
+/** The consent page at `BASE_URL`. The response to the client names the issuer that it knows (RFC 9207). */
+function consentAt(location: string, { url, path }: Base): string {
+  const query = new URL(location).searchParams
+  if (query.has('issuer')) return location
+  return `${location}${query.size === 0 ? '?' : '&'}issuer=${encodeURIComponent(`${url.origin}${path}`)}`
 }
 
 function baseOf(text: string): Base {

@@ -1,5 +1,6 @@
 /** `GET /oauth/authorize`: a client asks for the owner’s consent (RFC 6749 section 4.1.1). */
 import type { Config } from '../../../config/options.ts'
+import { otherBaseUrls } from '../../../config/other-base-urls.ts'
 import { type AuthorizationRequest, judgeAuthorization } from '../../../authorization-server/authorization-request.ts'
 import type { Client } from '../../../authorization-server/client.ts'
 import type { Clients } from '../../../authorization-server/clients.ts'
@@ -19,7 +20,7 @@ import { type OAuthFields, onPage, parseOAuthFields } from './oauth-response.ts'
 import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
 
 export interface AuthorizationRequestDeps extends BaseUrl {
-  readonly config: Pick<Config, 'formerBaseUrls'>
+  readonly config: Pick<Config, 'mode' | 'formerBaseUrls'>
   readonly clients: Clients
 }
 
@@ -51,6 +52,7 @@ export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
         resource: optional(
           stringField('RFC 8707: `/mcp`, the address of an actor, or the service. Default: the service'),
         ),
+        issuer: optional(stringField('Added by the service: the address at which the client knows it')),
       },
       responses: {
         200: { text: 'The page', type: 'text/html' },
@@ -87,10 +89,10 @@ export async function judgeAuthorizationRequest(
   if (fields.repeated === null && clientId === undefined)
     throw new OAuthError('invalid_request', 'client_id is missing')
   const client = fields.repeated === null ? await deps.clients.find(clientId ?? '') : null
-  const own = { baseUrl: deps.baseUrl, formerBaseUrls: deps.config.formerBaseUrls }
+  const own = { baseUrl: deps.baseUrl, otherBaseUrls: otherBaseUrls(deps) }
   const judged = judgeAuthorization(fields, client, own)
   if (judged.kind === 'redirect')
-    return { answer: backWithError(deps.baseUrl, judged.redirectUri, judged.state, judged.error) }
+    return { answer: backWithError(judged.issuer ?? deps.baseUrl, judged.redirectUri, judged.state, judged.error) }
   if (client === null) throw new OAuthError('invalid_request', 'The client is not known here')
   return { client, asked: judged.request }
 }

@@ -20,13 +20,13 @@ export async function backWithCode(
   given: GivenConsent,
   status: 302 | 303,
 ): Promise<HttpResponse> {
-  const { redirectUri, state } = given.request
+  const { redirectUri, state, issuer = deps.baseUrl } = given.request
   try {
     const code = await deps.consents.issueCode(owner, given)
-    return redirect(status, withParameters(redirectUri, { code, state, iss: deps.baseUrl }))
+    return redirect(status, withParameters(redirectUri, { code, state, iss: issuer }))
   } catch (error) {
     if (!(error instanceof OAuthError) || error.code !== 'invalid_target') throw error
-    return backWithError(deps.baseUrl, redirectUri, state, error, status)
+    return backWithError(issuer, redirectUri, state, error, status)
   }
 }
 

@@ -11,6 +11,7 @@ import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
 import { browserOf } from '../../edge/cookies/cookies.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import { type HttpResponse, redirect } from '../../edge/response.ts'
@@ -37,7 +38,7 @@ export interface ConsentRouteDeps
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly consents: Consents
-  readonly config: Pick<Config, 'clientTrustTypes' | 'formerBaseUrls'>
+  readonly config: Pick<Config, 'clientTrustTypes' | 'formerBaseUrls' | 'mode'>
 }
 
 export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
@@ -206,11 +207,11 @@ async function agreed(
 function denied(
   deps: ConsentRouteDeps,
   request: HttpRequest,
-  { device, redirectUri, state }: AuthorizationRequest,
+  { device, redirectUri, state, issuer = deps.baseUrl }: AuthorizationRequest,
 ): Promise<HttpResponse> | HttpResponse {
   if (device !== undefined) return denyDevice(deps, request, device)
   const error = new OAuthError('access_denied', 'The owner did not authorize the client')
-  return leavingTo(deps, request, backWithError(deps.baseUrl, redirectUri, state, error, 303))
+  return leavingTo(deps, request, backWithError(issuer, redirectUri, state, error, 303))
 }
 
 function failed(
@@ -220,12 +221,16 @@ function failed(
   refusal: string,
 ): Promise<HttpResponse> | HttpResponse {
   return asked.device === undefined
-    ? leavingTo(deps, request, backRefused(deps.baseUrl, asked, refusal))
+    ? leavingTo(deps, request, backRefused(deps, asked, refusal))
     : denyDevice(deps, request, asked.device)
 }
 
 /** Redirects to the client with the error of a failed sign-in. */
-function backRefused(issuer: string, { redirectUri, state }: AuthorizationRequest, why: string): HttpResponse {
+function backRefused(
+  { baseUrl }: BaseUrl,
+  { redirectUri, state, issuer = baseUrl }: AuthorizationRequest,
+  why: string,
+): HttpResponse {
   const error = unforeseen.has(why)
     ? new OAuthError('server_error', 'The provider could not authenticate the owner')
     : new OAuthError(

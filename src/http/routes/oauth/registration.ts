@@ -55,9 +55,13 @@ export function registrationRoutes(deps: RegistrationRouteDeps): readonly Route[
   ]
 }
 
-async function register(deps: RegistrationRouteDeps, { body }: Exchange & Bodied<Json>): Promise<HttpResponse> {
+async function register(
+  deps: RegistrationRouteDeps,
+  { request, body }: Exchange & Bodied<Json>,
+): Promise<HttpResponse> {
   const wanted = readRegistration(await body(), deps.config.clientTrustTypes)
   const { client, secret } = await deps.clients.register(wanted)
+  const { otherBaseUrl: issuer = deps.baseUrl } = request
   return oauthJson(201, {
     client_id: client.clientId,
     client_secret: secret ?? undefined,
@@ -72,8 +76,8 @@ async function register(deps: RegistrationRouteDeps, { body }: Exchange & Bodied
     created_at: Math.floor(client.createdAt / 1000),
     client_id_issued_at: Math.floor(client.createdAt / 1000),
     actor_id: client.ownerId,
-    issuer: deps.baseUrl,
-    authorization_endpoint: `${deps.baseUrl}/oauth/authorize`,
-    token_endpoint: `${deps.baseUrl}/oauth/token`,
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
   })
 }

@@ -18,7 +18,7 @@ const responses = { 200: { text: 'The document', schema: anyValue } }
 /** Every cache may store the documents for five minutes. */
 const kept = { 'Cache-Control': 'public, max-age=300' }
 
-/** @param base The former base URL at which the request arrived. Default: `BASE_URL`. */
+/** @param base The other base URL at which the request arrived. Default: `BASE_URL`. */
 type Document = (base: string | undefined) => object
 
 function row(id: string, path: string, summary: string, document: Document): Route {
@@ -32,7 +32,7 @@ function row(id: string, path: string, summary: string, document: Document): Rou
     responses,
     // Clients of many makers look here before they come, and OAuth has unrecognized parameters ignored.
     unknownQuery: 'ignored',
-    handler: ({ request }) => json(200, document(request.formerBaseUrl), kept),
+    handler: ({ request }) => json(200, document(request.otherBaseUrl), kept),
   })
 }
 
@@ -86,8 +86,8 @@ export function wellKnownRoutes({ baseUrl, identity }: WellKnownRouteDeps): read
       summary: 'The addresses of an actor as a protected resource (RFC 9728)',
       responses: { ...responses, ...errorResponses(404) },
       unknownQuery: 'ignored',
-      handler: ({ params, request: { formerBaseUrl = baseUrl } }) =>
-        json(200, actorResourceMetadata(formerBaseUrl, actorIn(params), identity.name), kept),
+      handler: ({ params, request: { otherBaseUrl = baseUrl } }) =>
+        json(200, actorResourceMetadata(otherBaseUrl, actorIn(params), identity.name), kept),
     }),
   ]
 }
