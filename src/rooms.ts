@@ -59,6 +59,8 @@ import type { ProviderChoice } from './sign-in/configured.ts'
 export interface RoomOptions {
   /** The identity providers. Default: the local provider in development. */
   readonly signIn?: readonly ProviderChoice[]
+  /** Deep links of the sign-ins of this service, by name. */
+  readonly deepLinks?: ReadonlyMap<string, string>
   /** Replaces the configured identity providers. */
   readonly providers?: Providers
   /** Names the user of the embedding program. */
@@ -93,6 +95,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     clientPath: finishPath,
     localPages: localPages(runtime.identity.name, languages),
     plans: options.signIn ?? [],
+    deepLinks: options.deepLinks ?? new Map(),
     providers: options.providers,
     authenticate: options.authenticate ?? null,
     takeArrival: (tx, actorId, kept) => peers.moving.arrivalClaims.take(tx, actorId, kept),
@@ -104,11 +107,8 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
   })
   const mcp = createMcp(runtime, { catalogue, permission, property, approvals: peers.operation.approvals, auditLog })
   const embedding = createEmbedding(runtime, { ...tokenRoom, ...authorizationServer, ...signIn, actors })
-  const reports = createReports(runtime, {
-    auditLog,
-    deliveries: peers.publication.deliveries,
-    jobs: ground.job.jobs,
-  })
+  const { deliveries } = peers.publication
+  const reports = createReports(runtime, { auditLog, deliveries, jobs: ground.job.jobs })
   const rooms = {
     ...runtime,
     ...limits,

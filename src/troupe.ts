@@ -66,8 +66,8 @@ import { type TrustType, TrustTypes } from './permission/trust-types.ts'
 import { release } from './release.ts'
 import type { ServiceDeclaration } from './app/service-declaration.ts'
 import { configuredServices } from './connection/configured.ts'
-import { configuredProviders, defaultProviders, type ProviderChoice } from './sign-in/configured.ts'
-import { hasSignIn } from './sign-in/create.ts'
+import { configuredProviders, defaultProviders, ownDeepLinks, type ProviderChoice } from './sign-in/configured.ts'
+import { hasSignIn, ownSignInsOf } from './sign-in/create.ts'
 import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { requireDeclarable } from './property/declared-data.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
@@ -531,7 +531,8 @@ export class App {
     const baseUrl = (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/(?<!\/)\/+$/, '')
     const plans = providerChoices({ signIn, authenticate, env, config, baseUrl })
     requireAuthenticate(authenticate, plans)
-    const signsIn = replaced.providers !== undefined || hasSignIn(config, { plans, authenticate: authenticate ?? null })
+    const declared = { plans, authenticate: authenticate ?? null }
+    const signsIn = replaced.providers !== undefined || hasSignIn(config, declared)
     requireApprovalPath(this.#registry.findNeedingApproval(), config, signsIn)
     await this.#registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
     return createService({
@@ -539,6 +540,7 @@ export class App {
       identity: { type, name, version, description, info, specification },
       registry: this.#registry,
       signIn: plans,
+      deepLinks: ownDeepLinks(signIn ?? [], env, { ...config, offered: ownSignInsOf(config, declared) }),
       authenticate,
       services: configuredServices(this.#registry.services, env, config),
       baseUrl,

@@ -35,7 +35,7 @@ export const providerOptions = {
   },
   deepLink: {
     suffix: 'DEEP_LINK',
-    text: 'URL at which a mobile application receives its ticket, such as `myapp://signed-in`.',
+    text: 'URL at which a mobile application receives its ticket, such as `myapp://signed-in`. The only setting of `PASSKEY`, `EMAIL`, `HOST` and `LOCAL`.',
   },
   displayName: { suffix: 'DISPLAY_NAME', text: 'Name of the provider on buttons.' },
   algorithm: { suffix: 'ALGORITHM', text: 'Signature algorithm of an OpenID provider’s id_tokens. Default: `RS256`.' },

@@ -13,7 +13,7 @@ import {
   updateAccount,
 } from './account-store.ts'
 import { emailLinkName } from './email-link/names.ts'
-import { hostProviderName } from './host/host-provider.ts'
+import { hostProviderName } from './own/own-plans.ts'
 import { passkeyProviderName } from './passkey/names.ts'
 import type { Person } from './provider.ts'
 

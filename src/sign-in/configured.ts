@@ -4,7 +4,14 @@ import type { Environment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { isName } from '../config/named-variables.ts'
 import { type ProviderOptionName, providerOptions, providerVariables } from '../config/provider-options.ts'
-import { emailLinkPlan, isOwnPlan, type OwnPlan, passkeyPlan } from './own/own-plans.ts'
+import {
+  emailLinkPlan,
+  hostProviderName,
+  isOwnPlan,
+  localProviderName,
+  type OwnPlan,
+  passkeyPlan,
+} from './own/own-plans.ts'
 import { takesPasskeys } from './passkey/passkey-plan.ts'
 import type { Provider, Providers } from './provider.ts'
 import { applePlan } from './providers/apple.ts'
@@ -30,6 +37,9 @@ const plans: Readonly<Record<ProviderType, (settings: Settings) => ProviderChoic
 /** Names that no other provider may have. */
 const ownNames: ReadonlySet<string> = new Set([passkeyPlan.name, emailLinkPlan.name])
 
+/** The sign-ins of this service. Their only setting is the deep link, and no list needs to name them. */
+const ownSignIns = [...ownNames, hostProviderName, localProviderName]
+
 /**
  * Merges the declared providers with the environment, which takes precedence. `TROUPE_PROVIDERS`, if set, is the complete
  * list; a provider that the application did not declare is configured by its variables alone.
@@ -47,7 +57,7 @@ export function configuredProviders(
         `Option signIn: providers must have names such as google or acme-mobile; ${name} is not a valid name.`,
       )
     }
-    if (ownNames.has(name) && type !== name)
+    if (ownNames.has(providerKindOf(name)) && type !== name)
       throw new ConfigError(`Option signIn: ${name} is a sign-in of this service; give the provider another name.`)
     if (declared.filter((other) => other.name === name).length > 1) {
       throw new ConfigError(`Option signIn names the provider ${name} twice.`)
@@ -58,13 +68,52 @@ export function configuredProviders(
   const twoSuffixes = names.find((name) => isForPlatform(providerKindOf(name)))
   if (twoSuffixes !== undefined)
     throw new ConfigError(`TROUPE_PROVIDERS must contain names with at most one suffix; ${twoSuffixes} has two.`)
-  for (const name of ownNames) refuseSettings(name, fromEnv.get(name))
-  refuseStrays(fromEnv.keys(), [...names, ...declared.map(({ name }) => name)], env)
+  const variant = names.find((name) => isForPlatform(name) && ownNames.has(providerKindOf(name)))
+  if (variant !== undefined) {
+    const own = providerKindOf(variant)
+    throw new ConfigError(
+      `TROUPE_PROVIDERS must not contain ${variant}: name ${own}, and applications can begin at ${variant}.`,
+    )
+  }
+  const known = new Set([...names, ...declared.map(({ name }) => name)])
+  for (const name of ownSignIns) {
+    if (ownNames.has(name) || !known.has(name)) refuseSettings(name, fromEnv.get(name))
+  }
+  refuseStrays(fromEnv.keys(), [...known, ...ownSignIns], env)
   return names.map((name) => {
     const own = declared.find((declaration) => declaration.name === name)
     const type = own?.type ?? typeOf(name)
     return plans[type](new CheckedSettings(name, own?.settings ?? {}, fromEnv.get(name) ?? {}, rules.allowHttp))
   })
+}
+
+/**
+ * Returns the deep links of the sign-ins of this service, by name.
+ *
+ * @param offered Names of the sign-ins that people can use.
+ * @throws ConfigError for a deep link of another sign-in, and for one that is not valid.
+ */
+export function ownDeepLinks(
+  declared: readonly ProviderDeclaration[],
+  env: Environment,
+  { allowHttp, offered }: { readonly allowHttp: boolean; readonly offered: readonly string[] },
+): ReadonlyMap<string, string> {
+  const fromEnv = providerVariables.read(env)
+  const known = new Set([...(listedIn(env) ?? []), ...declared.map(({ name }) => name)])
+  const links = new Map<string, string>()
+  for (const name of ownSignIns) {
+    const given = fromEnv.get(name) ?? {}
+    if (!offered.includes(name)) {
+      if (given.deepLink === undefined || known.has(name)) continue
+      throw new ConfigError(
+        `${providerVariables.of(name, 'deepLink')} has no effect: the service offers no sign-in ${name}.`,
+      )
+    }
+    const code = declared.find((declaration) => declaration.name === name)?.settings ?? {}
+    const link = new CheckedSettings(name, code, given, allowHttp).address('deepLink')
+    if (link !== undefined) links.set(name, link)
+  }
+  return links
 }
 
 /** Returns the providers besides this service. */
@@ -88,10 +137,10 @@ export function defaultProviders(
 
 /** @throws ConfigError */
 function refuseSettings(name: string, settings: Partial<Record<ProviderOptionName, string>> = {}): void {
-  const [option] = Object.keys(settings) as ProviderOptionName[]
+  const option = (Object.keys(settings) as ProviderOptionName[]).find((each) => each !== 'deepLink')
   if (option !== undefined)
     throw new ConfigError(
-      `${providerVariables.of(name, option)} has no effect: the provider ${name} needs no settings.`,
+      `${providerVariables.of(name, option)} has no effect: the only setting of the provider ${name} is ${providerVariables.of(name, 'deepLink')}.`,
     )
 }
 

@@ -23,7 +23,7 @@ import { PasswordAccess } from './password-access.ts'
 import type { Provider, Providers } from './provider.ts'
 import { KeySets } from './providers/key-sets.ts'
 import { Outbound } from './providers/outbound.ts'
-import { emailLinkPlan, isOwnPlan, passkeyPlan } from './own/own-plans.ts'
+import { emailLinkPlan, hostProviderName, isOwnPlan, localProviderName, passkeyPlan } from './own/own-plans.ts'
 import { PasskeyProvider } from './passkey/passkey-provider.ts'
 import { takesPasskeys } from './passkey/passkey-plan.ts'
 import { PasskeySignIn } from './passkey/passkey-sign-in.ts'
@@ -56,6 +56,8 @@ interface SignInNeeds {
   readonly clientPath: string
   readonly localPages: LocalPages
   readonly plans: readonly ProviderChoice[]
+  /** Deep links of the sign-ins of this service, by name. */
+  readonly deepLinks: ReadonlyMap<string, string>
   /** Takes an actor that came from another service, in the transaction of the sign-in. */
   readonly takeArrival: ArrivedActorsDeps['takeArrival']
   /** Replaces the providers of the plans. */
@@ -111,7 +113,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
 }
 
 /** Passkeys exist without the provider too, because an owner may have some from a time when it was configured. */
-function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, plans }: SignInNeeds) {
+function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, plans, deepLinks }: SignInNeeds) {
   const { config, store, identity, baseUrl } = runtime
   const { hostname, origin } = new URL(baseUrl)
   const webauthn = new WebAuthn({ id: hostname, name: identity.name, origin })
@@ -123,7 +125,8 @@ function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, pl
       `Passkeys need a base URL with https and a host name, or localhost; ${origin} is not such an address. Set BASE_URL, or remove passkey from TROUPE_PROVIDERS.`,
     )
   }
-  const provider = new PasskeyProvider({ ...runtime, oneTime, passkeys, isDefault: plan.isDefault })
+  const deepLink = deepLinks.get(plan.name) ?? null
+  const provider = new PasskeyProvider({ ...runtime, oneTime, passkeys, deepLink, isDefault: plan.isDefault })
   const signIn = { ...runtime, oneTime, provider, webauthn, states: new States(store, oneTime) }
   return {
     passkeys,
@@ -133,7 +136,7 @@ function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, pl
 }
 
 /** @throws ConfigError in production when the application does not send the emails. */
-function createEmailLinks(runtime: Runtime, { tokenRoom: { oneTime }, plans }: SignInNeeds) {
+function createEmailLinks(runtime: Runtime, { tokenRoom: { oneTime }, plans, deepLinks }: SignInNeeds) {
   const { config, store, registry } = runtime
   if (!plans.some(({ name }) => name === emailLinkPlan.name)) return { emailLinkSignIn: null, emailLinkProvider: null }
   const isDevelopment = config.mode === 'development'
@@ -142,7 +145,7 @@ function createEmailLinks(runtime: Runtime, { tokenRoom: { oneTime }, plans }: S
       'Sign-in by email needs a handler of sign_in_link_requested, which sends the emails: app.on("sign_in_link_requested", …)',
     )
   }
-  const provider = new EmailLinkProvider({ ...runtime, oneTime })
+  const provider = new EmailLinkProvider({ ...runtime, oneTime, deepLink: deepLinks.get(emailLinkPlan.name) ?? null })
   const signIn = { ...runtime, oneTime, provider, isDevelopment, states: new States(store, oneTime) }
   return { emailLinkSignIn: new EmailLinkSignIn(signIn), emailLinkProvider: provider }
 }
@@ -162,7 +165,8 @@ function createProviders(runtime: Runtime, needs: SignInNeeds, own: readonly (Pr
   const outbound = new Outbound({ allowHttp: config.allowHttp, release })
   const providerDeps = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }
   const isLocal = usesLocalProvider(config, { plans, authenticate })
-  const local = isLocal ? new LocalProvider(providerDeps, { pages: needs.localPages, log }) : null
+  const deepLink = needs.deepLinks.get(localProviderName) ?? null
+  const local = isLocal ? new LocalProvider(providerDeps, { pages: needs.localPages, log, deepLink }) : null
   const outside = outsidePlans(plans)
   const configured = local === null ? new ConfiguredProviders(outside, providerDeps) : new LocalProviders(local)
   const others = needs.providers ?? withOwn(plans, own, configured)
@@ -185,6 +189,15 @@ export function hasSignIn(config: LocalConfig, declared: SignInDeclared): boolea
   return isDeclared(declared) || usesLocalProvider(config, declared)
 }
 
+/** Returns the names of the sign-ins of this service that people can use. */
+export function ownSignInsOf(config: LocalConfig, declared: SignInDeclared): readonly string[] {
+  return [
+    ...declared.plans.filter(isOwnPlan).map(({ name }) => name),
+    ...(declared.authenticate === null ? [] : [hostProviderName]),
+    ...(usesLocalProvider(config, declared) ? [localProviderName] : []),
+  ]
+}
+
 /** The local provider of development is for services that have no other way to sign in. */
 function usesLocalProvider({ localSignIn, mode }: LocalConfig, declared: SignInDeclared): boolean {
   return !isDeclared(declared) && localSignIn && mode === 'development' && hasLocalProvider()
@@ -194,9 +207,15 @@ function isDeclared({ plans, authenticate }: SignInDeclared): boolean {
   return plans.length > 0 || authenticate !== null
 }
 
-function createHost(runtime: Runtime, { tokenRoom: { oneTime } }: SignInNeeds, authenticate: Authenticate) {
+function createHost(runtime: Runtime, { tokenRoom: { oneTime }, deepLinks }: SignInNeeds, authenticate: Authenticate) {
   const { store, identity, config } = runtime
-  const provider = new HostProvider({ ...runtime, oneTime, displayName: identity.name, signInUrl: config.signInUrl })
+  const provider = new HostProvider({
+    ...runtime,
+    oneTime,
+    displayName: identity.name,
+    signInUrl: config.signInUrl,
+    deepLink: deepLinks.get(hostProviderName) ?? null,
+  })
   return {
     provider,
     signIn: new HostSignIn({ ...runtime, authenticate, provider, states: new States(store, oneTime) }),

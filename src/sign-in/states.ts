@@ -4,6 +4,7 @@ import { randomToken } from '../secret/random.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Flow } from './flow.ts'
+import { providerKindOf } from './providers/provider-config.ts'
 import { unknownState } from './refusal.ts'
 
 /** Data that the callback needs about the sign-in. */
@@ -67,10 +68,10 @@ export class States {
     return this.#store.read(async (q) => (await this.#oneTime.peek<Begun>(q, presented))?.data ?? null)
   }
 
-  /** @throws ServiceError `bad_request` unless this browser has begun the sign-in at this provider. */
+  /** @throws ServiceError `bad_request` unless this browser has begun the sign-in at this provider, or at a variant of it. */
   async require(state: string, browser: string | null, provider: string): Promise<Begun> {
     const begun = await this.peek(state, browser)
-    if (begun?.provider !== provider) throw unknownState()
+    if (begun === null || providerKindOf(begun.provider) !== provider) throw unknownState()
     return begun
   }
 }

@@ -33,9 +33,11 @@ describe('the local provider', () => {
     ])
   })
 
-  it('is found only by its exact name (IDP-15)', async () => {
+  it('is found only by its name and the names of its platforms (IDP-15)', async () => {
     const { parts } = await (await start({ localSignIn: true })).app.running()
-    for (const name of ['local-mobile', 'LOCAL', 'google', '']) assert.equal(parts.providers.find(name), null)
+    for (const name of ['local-mobile', 'local-native']) assert.equal(parts.providers.find(name)?.kind, 'local')
+    for (const name of ['local-mobilex', 'local-mobile-native', 'LOCAL', 'google', ''])
+      assert.equal(parts.providers.find(name), null)
   })
 
   it('starts on loopback with the first sign-in, once, and stops with the service', async () => {

@@ -1,8 +1,7 @@
 /** Email links as an identity provider of the service itself: a sign-in goes to the page `/oauth/email-link`. */
 import { parseAddress } from '../../actor/address.ts'
-import type { OwnCodesDeps } from '../own/own-codes.ts'
 import { emailLinkPlan } from '../own/own-plans.ts'
-import { OwnProvider } from '../own/own-provider.ts'
+import { OwnProvider, type OwnProviderDeps } from '../own/own-provider.ts'
 import type { Person } from '../provider.ts'
 import { emailLinkName } from './names.ts'
 
@@ -15,7 +14,7 @@ export interface AddressProof {
 }
 
 export class EmailLinkProvider extends OwnProvider<AddressProof> {
-  constructor(deps: OwnCodesDeps) {
+  constructor(deps: OwnProviderDeps) {
     super({ ...emailLinkPlan, path }, deps)
   }
 

@@ -7,6 +7,7 @@ import type { Log } from '../../observe/log.ts'
 import type { Store } from '../../store/store.ts'
 import type { OneTime } from '../../token/one-time.ts'
 import { leadsAway } from '../flow.ts'
+import { ownSignInOf } from '../own/own-codes.ts'
 import { SignInRefusal } from '../refusal.ts'
 import type { Begun, States } from '../states.ts'
 import { newTypedCode, parseTypedCode } from '../../secret/typed-code.ts'
@@ -93,13 +94,12 @@ export class EmailLinkSignIn {
    */
   async enter(at: AtEmailLink, typed: string): Promise<{ readonly url: string; readonly address: string }> {
     const { store, oneTime, provider } = this.#deps
-    const { nonce } = await this.#find(at)
+    const begun = await this.#find(at)
     const code = parseTypedCode(typed, codeLength)
     const presented = { purpose: 'email_link', value: valueOf(code ?? '', at), browser: at.browser } as const
     const found = code === null ? null : await store.write((tx) => oneTime.consume<AddressProof>(tx, presented))
     if (found === null) throw new SignInRefusal('unknown_email_code')
-    const { state, codeChallenge } = at
-    const url = await provider.callbackUrl(found.data, { state, codeChallenge, nonce })
+    const url = await provider.callbackUrl(found.data, ownSignInOf(begun, at))
     return { url, address: found.data.address }
   }
 

@@ -1,5 +1,5 @@
 /** The declaration of email links as a way to sign in. */
-import type { ProviderDeclaration } from '../providers/settings.ts'
+import { type OwnSettings, ownSettings, type ProviderDeclaration } from '../providers/settings.ts'
 import { emailLinkName } from './names.ts'
 
 /**
@@ -7,6 +7,6 @@ import { emailLinkName } from './names.ts'
  *
  * @example emailLink()
  */
-export function emailLink(): ProviderDeclaration {
-  return { type: 'email', name: emailLinkName, settings: {} }
+export function emailLink(settings: OwnSettings = {}): ProviderDeclaration {
+  return { type: 'email', name: emailLinkName, settings: ownSettings(settings) }
 }

@@ -4,18 +4,15 @@
  */
 import { type Address, parseAddress } from '../../actor/address.ts'
 import type { HostUser } from '../../app/embedding/authenticate.ts'
-import type { OwnCodesDeps } from '../own/own-codes.ts'
-import { OwnProvider } from '../own/own-provider.ts'
+import { hostProviderName } from '../own/own-plans.ts'
+import { OwnProvider, type OwnProviderDeps } from '../own/own-provider.ts'
 import type { Person } from '../provider.ts'
 import { SignInRefusal } from '../refusal.ts'
-
-/** Name and kind of the provider. */
-export const hostProviderName = 'host'
 
 /** The path that asks the embedding program, below the service's prefix. */
 const hostPath = '/oauth/host'
 
-export interface HostProviderDeps extends OwnCodesDeps {
+export interface HostProviderDeps extends OwnProviderDeps {
   /** Shown on the sign-in page. */
   readonly displayName: string
   /** The sign-in page of the embedding program, with `{return}`. Null: none. */

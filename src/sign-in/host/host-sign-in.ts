@@ -4,8 +4,10 @@ import { type HostRequest, isWebRequest } from '../../app/embedding/sessions.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import { inTime, type Timers } from '../../timers.ts'
+import { ownSignInOf } from '../own/own-codes.ts'
+import { hostProviderName } from '../own/own-plans.ts'
 import type { States } from '../states.ts'
-import { type HostProvider, hostProviderName } from './host-provider.ts'
+import type { HostProvider } from './host-provider.ts'
 
 export interface HostSignInDeps {
   readonly authenticate: Authenticate
@@ -58,7 +60,7 @@ export class HostSignIn {
     // The program is asked only in a sign-in of this browser, so that no other site gets a code for the user.
     const begun = await states.require(state, browser, hostProviderName)
     const user = await this.#ask(request)
-    if (user !== null) return provider.callbackUrl(user, { state, nonce: begun.nonce, codeChallenge })
+    if (user !== null) return provider.callbackUrl(user, ownSignInOf(begun, { state, codeChallenge }))
     const page = hasReturned ? null : provider.signInPageFor({ state, code_challenge: codeChallenge })
     if (page === null) {
       throw new ServiceError(

@@ -1,13 +1,20 @@
 /** The development provider, which accepts any typed email address. Its server starts on first use. */
 import type { ProviderAuthorization, CodeExchange, Person, Provider } from '../provider.ts'
 import { ProviderError, type Providers } from '../provider.ts'
+import { localProviderName } from '../own/own-plans.ts'
+import { variantOf } from '../own/platform-variant.ts'
 import { staticSecret } from '../providers/client-secret.ts'
 import { OAuthProvider, type OAuthProviderDeps } from '../providers/oauth-provider.ts'
 import { identifyByOpenId } from '../providers/openid-identity.ts'
 import type { ProviderPlan } from '../providers/provider-config.ts'
 import type { LocalServer, LocalServerOptions } from './local-server.ts'
 
-const name = 'local'
+const name = localProviderName
+
+export interface LocalProviderOptions extends Pick<LocalServerOptions, 'pages' | 'log'> {
+  /** URL of the mobile application that receives the ticket, or null. */
+  readonly deepLink: string | null
+}
 
 export class LocalProvider implements Provider {
   readonly name = name
@@ -16,18 +23,19 @@ export class LocalProvider implements Provider {
   readonly responseMode = 'query'
   readonly platform = 'web'
   readonly redirectUri: string
-  readonly deepLink = null
+  readonly deepLink: string | null
   readonly takesAssertions = false
   readonly #deps: OAuthProviderDeps
-  readonly #options: Pick<LocalServerOptions, 'pages' | 'log'>
+  readonly #options: LocalProviderOptions
   #running: Promise<{ readonly server: LocalServer; readonly provider: OAuthProvider }> | undefined
   #provider: OAuthProvider | undefined
   #isClosed = false
 
-  constructor(deps: OAuthProviderDeps, options: Pick<LocalServerOptions, 'pages' | 'log'>) {
+  constructor(deps: OAuthProviderDeps, options: LocalProviderOptions) {
     this.#deps = deps
     this.#options = options
     this.redirectUri = `${deps.baseUrl}/oauth/callback`
+    this.deepLink = options.deepLink
   }
 
   get authorizationEndpoint(): string {
@@ -77,7 +85,8 @@ export class LocalProvider implements Provider {
   async #start(): Promise<{ readonly server: LocalServer; readonly provider: OAuthProvider }> {
     // Imported on demand: production, and services with real providers, never load oidc-provider.
     const { startLocalServer } = await import('./local-server.ts')
-    const server = await startLocalServer({ ...this.#options, redirectUri: this.redirectUri })
+    const { pages, log } = this.#options
+    const server = await startLocalServer({ pages, log, redirectUri: this.redirectUri })
     return { server, provider: new OAuthProvider(planOf(server), this.#deps) }
   }
 }
@@ -119,7 +128,7 @@ export class LocalProviders implements Providers {
   }
 
   find(asked: string): Provider | null {
-    return asked === name ? this.all[0] : null
+    return asked === name ? this.all[0] : variantOf(this.all[0], asked)
   }
 
   async ready(): Promise<void> {

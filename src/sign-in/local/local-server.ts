@@ -8,6 +8,7 @@ import { type OidcContext, Provider } from 'oidc-provider/lib/provider.js'
 import { parseAddress } from '../../actor/address.ts'
 import type { Log } from '../../observe/log.ts'
 import { randomToken } from '../../secret/random.ts'
+import { lifetimes } from '../../token/one-time.ts'
 import { personName, testPerson } from './test-person.ts'
 
 export interface LocalServerOptions {
@@ -47,6 +48,9 @@ export interface LocalServer {
 const host = '127.0.0.1'
 
 const maxFormBytes = 4096
+
+/** A code outlives the ticket by which a mobile application redeems it. */
+const codeSeconds = lifetimes.ticket + 60
 
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const server = createServer()
@@ -112,7 +116,14 @@ function configurationOf(
     interactions: { url: (_: unknown, { uid }: { readonly uid: string }) => `/interaction/${uid}` },
     pkce: { required: () => true },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
-    ttl: { AccessToken: 3600, AuthorizationCode: 60, IdToken: 3600, Interaction: 3600, Session: 3600, Grant: 3600 },
+    ttl: {
+      AccessToken: 3600,
+      AuthorizationCode: codeSeconds,
+      IdToken: 3600,
+      Interaction: 3600,
+      Session: 3600,
+      Grant: 3600,
+    },
     findAccount: (_: unknown, sub: string) => ({
       accountId: sub,
       claims: () => ({ sub, email: sub, email_verified: true, name: personName(sub) }),

@@ -4,9 +4,9 @@
  */
 import { sameSecret } from '../../secret/hash.ts'
 import type { Store } from '../../store/store.ts'
-import type { OneTime } from '../../token/one-time.ts'
+import { lifetimes, type OneTime } from '../../token/one-time.ts'
 import { type CodeExchange, ProviderError } from '../provider.ts'
-import { challengeOf } from '../states.ts'
+import { type Begun, challengeOf } from '../states.ts'
 
 export interface OwnCodesDeps {
   readonly store: Store
@@ -20,6 +20,14 @@ export interface OwnSignIn {
   /** The nonce and the S256 challenge of the sign-in, so that the code is valid in no other one. */
   readonly nonce: string
   readonly codeChallenge: string
+  /** True for an application, which may redeem the code later, by a ticket. */
+  readonly isForApplication: boolean
+}
+
+/** Returns the sign-in that a browser continues at a page of this service. */
+export function ownSignInOf(begun: Begun, at: Pick<OwnSignIn, 'state' | 'codeChallenge'>): OwnSignIn {
+  const { state, codeChallenge } = at
+  return { state, codeChallenge, nonce: begun.nonce, isForApplication: begun.flow.kind === 'spa' }
 }
 
 interface OwnCode<T> extends Pick<OwnSignIn, 'nonce' | 'codeChallenge'> {
@@ -40,15 +48,20 @@ export class OwnCodes<T extends object> {
   /**
    * Stores the proof.
    *
-   * @param lifetimeSeconds Default: one minute, for a browser that continues immediately.
+   * @param browserSeconds Time until the browser arrives at the callback. Default: one minute, for a browser that continues
+   *   immediately. A ticket is issued there, and its code lives as long as the ticket.
    * @returns the URL of the callback with a code, which is valid once.
    */
-  async callbackUrl(proof: T, { state, nonce, codeChallenge }: OwnSignIn, lifetimeSeconds?: number): Promise<string> {
+  async callbackUrl(
+    proof: T,
+    { state, nonce, codeChallenge, isForApplication }: OwnSignIn,
+    browserSeconds = lifetimes.own_code,
+  ): Promise<string> {
     const { store, oneTime, baseUrl } = this.#deps
     const data: OwnCode<T> = { proof, nonce, codeChallenge }
-    const lifetime = lifetimeSeconds === undefined ? {} : { lifetimeSeconds }
+    const lifetimeSeconds = browserSeconds + (isForApplication ? lifetimes.ticket : 0)
     const code = await store.write((tx) =>
-      oneTime.create(tx, { purpose: 'own_code', provider: this.#provider, data, ...lifetime }),
+      oneTime.create(tx, { purpose: 'own_code', provider: this.#provider, data, lifetimeSeconds }),
     )
     return `${baseUrl}/oauth/callback?${new URLSearchParams({ state, code }).toString()}`
   }

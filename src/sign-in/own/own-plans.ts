@@ -1,4 +1,4 @@
-/** Ways to sign in that need no other service, among the configured providers. */
+/** Ways to sign in that need no other service. */
 import { emailLinkName } from '../email-link/names.ts'
 import { passkeyDisplayName, passkeyProviderName } from '../passkey/names.ts'
 
@@ -15,6 +15,12 @@ export const passkeyPlan: OwnPlan = {
   isDefault: false,
 }
 export const emailLinkPlan: OwnPlan = { name: emailLinkName, displayName: 'Email', isDefault: false }
+
+/** The embedding program as a provider. */
+export const hostProviderName = 'host'
+
+/** The provider of development. */
+export const localProviderName = 'local'
 
 export function isOwnPlan(plan: object): plan is OwnPlan {
   return 'isDefault' in plan

@@ -15,6 +15,11 @@ export interface OwnProviderPlan {
   readonly path: string
 }
 
+export interface OwnProviderDeps extends OwnCodesDeps {
+  /** URL of the mobile application that receives the ticket, or null. */
+  readonly deepLink: string | null
+}
+
 /** @typeParam T JSON: what the page found out about the person. */
 export abstract class OwnProvider<T extends object> implements Provider {
   readonly name: string
@@ -22,7 +27,7 @@ export abstract class OwnProvider<T extends object> implements Provider {
   readonly displayName: string
   readonly responseMode = 'query'
   readonly platform = 'web'
-  readonly deepLink = null
+  readonly deepLink: string | null
   readonly tokenEndpoint = ''
   readonly userinfoEndpoint = ''
   readonly takesAssertions = false
@@ -30,10 +35,11 @@ export abstract class OwnProvider<T extends object> implements Provider {
   readonly #page: string
   readonly #codes: OwnCodes<T>
 
-  constructor({ name, displayName, path }: OwnProviderPlan, deps: OwnCodesDeps) {
+  constructor({ name, displayName, path }: OwnProviderPlan, deps: OwnProviderDeps) {
     this.name = name
     this.kind = name
     this.displayName = displayName
+    this.deepLink = deps.deepLink
     this.redirectUri = `${deps.baseUrl}/oauth/callback`
     this.#page = `${deps.baseUrl}${path}`
     this.#codes = new OwnCodes(name, deps)
@@ -52,11 +58,11 @@ export abstract class OwnProvider<T extends object> implements Provider {
   }
 
   /**
-   * @param lifetimeSeconds Default: one minute.
+   * @param browserSeconds Time until the browser arrives at the callback. Default: one minute.
    * @returns the URL of the callback, with a code that is valid once and only in this sign-in.
    */
-  callbackUrl(proof: T, signIn: OwnSignIn, lifetimeSeconds?: number): Promise<string> {
-    return this.#codes.callbackUrl(proof, signIn, lifetimeSeconds)
+  callbackUrl(proof: T, signIn: OwnSignIn, browserSeconds?: number): Promise<string> {
+    return this.#codes.callbackUrl(proof, signIn, browserSeconds)
   }
 
   async exchange(exchange: CodeExchange): Promise<Person> {

@@ -1,5 +1,6 @@
 /** Adds a provider of this service to the configured ones. */
 import type { Provider, Providers } from '../provider.ts'
+import { variantOf } from './platform-variant.ts'
 
 export class ProvidersWithOwn implements Providers {
   readonly #own: Provider
@@ -18,7 +19,7 @@ export class ProvidersWithOwn implements Providers {
   }
 
   find(name: string): Provider | null {
-    return name === this.#own.name ? this.#own : this.#others.find(name)
+    return name === this.#own.name ? this.#own : (this.#others.find(name) ?? variantOf(this.#own, name))
   }
 
   ready(): Promise<void> {

@@ -1,15 +1,15 @@
 /** The declaration of passkeys as a way to sign in. */
-import type { ProviderDeclaration } from '../providers/settings.ts'
+import { type OwnSettings, ownSettings, type ProviderDeclaration } from '../providers/settings.ts'
 import { passkeyProviderName } from './names.ts'
 
 /**
  * Sign-in with passkeys, which needs no other service. The service must have an https address with a host name, or run on
  * `localhost`.
  *
- * @example passkey()
+ * @example passkey({ deepLink: 'notes://signed-in' })
  */
-export function passkey(): ProviderDeclaration {
-  return { type: 'passkey', name: passkeyProviderName, settings: {} }
+export function passkey(settings: OwnSettings = {}): ProviderDeclaration {
+  return { type: 'passkey', name: passkeyProviderName, settings: ownSettings(settings) }
 }
 
 /** Returns whether browsers create passkeys for this address: a host name with https, or localhost. */

@@ -3,9 +3,8 @@
  * Each kind of sign-in therefore keeps its state, its limits and its consent.
  */
 import type { Transaction } from '../../store/store.ts'
-import type { OwnCodesDeps } from '../own/own-codes.ts'
 import { passkeyPlan } from '../own/own-plans.ts'
-import { OwnProvider } from '../own/own-provider.ts'
+import { OwnProvider, type OwnProviderDeps } from '../own/own-provider.ts'
 import type { Person } from '../provider.ts'
 import { passkeyIdentifier } from './names.ts'
 import type { Passkeys } from './passkeys.ts'
@@ -28,7 +27,7 @@ export type PasskeyProof =
       readonly codes: readonly string[]
     }
 
-export interface PasskeyProviderDeps extends OwnCodesDeps {
+export interface PasskeyProviderDeps extends OwnProviderDeps {
   readonly passkeys: Pick<Passkeys, 'insertFirst'>
   /** True when no provider is configured. */
   readonly isDefault: boolean

@@ -7,7 +7,7 @@ import { noteAct } from '../../observe/context.ts'
 import { hashSecret } from '../../secret/hash.ts'
 import type { Store } from '../../store/store.ts'
 import type { OneTime } from '../../token/one-time.ts'
-import type { OwnSignIn } from '../own/own-codes.ts'
+import { ownSignInOf } from '../own/own-codes.ts'
 import { leadsAway } from '../flow.ts'
 import { SignInRefusal } from '../refusal.ts'
 import type { Begun, States } from '../states.ts'
@@ -113,7 +113,7 @@ export class PasskeySignIn {
       await updateUse(tx, { ...current, ...use, lastUsedAt: now() })
       await live.record(tx, locked, 'sessions', [passkeyId])
     })
-    return provider.callbackUrl({ kind: 'owner', actorId }, signInOf(at, begun))
+    return provider.callbackUrl({ kind: 'owner', actorId }, ownSignInOf(begun, at))
   }
 
   /**
@@ -131,7 +131,7 @@ export class PasskeySignIn {
     const created = await webauthn.verifyCreation(response, challengeFor(begun))
     const codes = newRecoveryCodes()
     const proof = { kind: 'new', actorId: newActorId(begun), name, created, passkeyName: device, codes } as const
-    return { codes, continueUrl: await provider.callbackUrl(proof, signInOf(at, begun), savingSeconds) }
+    return { codes, continueUrl: await provider.callbackUrl(proof, ownSignInOf(begun, at), savingSeconds) }
   }
 
   /**
@@ -154,7 +154,7 @@ export class PasskeySignIn {
       await live.record(tx, locked, 'sessions', ['recovery_codes'])
     })
     noteAct(actorId, 'DELETE', 'recovery_codes')
-    return provider.callbackUrl({ kind: 'owner', actorId }, signInOf(at, begun))
+    return provider.callbackUrl({ kind: 'owner', actorId }, ownSignInOf(begun, at))
   }
 
   #find({ state, browser }: AtPasskey): Promise<Begun> {
@@ -177,10 +177,6 @@ function challengeFor({ nonce }: Begun): string {
 function newActorId({ nonce, flow }: Begun): string {
   if (flow.kind === 'web' && flow.claimed !== undefined) return flow.claimed.actorId
   return hash('sha256', `passkey actor ${nonce}`, 'hex').slice(0, 32)
-}
-
-function signInOf({ state, codeChallenge }: AtPasskey, { nonce }: Begun): OwnSignIn {
-  return { state, nonce, codeChallenge }
 }
 
 /** @throws ServiceError `invalid_value` */

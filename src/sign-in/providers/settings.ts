@@ -53,6 +53,14 @@ export interface OpenIdSettings extends ProviderSettings {
   readonly algorithm?: string
 }
 
+/** Settings of passkeys and email links. */
+export type OwnSettings = Pick<ProviderSettings, 'deepLink'>
+
+/** Returns the settings that passkeys and email links have, without all others. */
+export function ownSettings({ deepLink }: OwnSettings): OwnSettings {
+  return deepLink === undefined ? {} : { deepLink }
+}
+
 /** All settings of all kinds, before validation. */
 export type AnySettings = Partial<AppleSettings & OpenIdSettings>
 
