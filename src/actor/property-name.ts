@@ -10,6 +10,11 @@ export function checkName(name: string): void {
   if (complaint !== null) throw new ServiceError('invalid_name', `Cannot use the name ${quoted(name)}: ${complaint}`)
 }
 
+/** True for a name that `checkName` accepts. */
+export function isPropertyName(name: string): boolean {
+  return complaintAbout(name) === null
+}
+
 /** Checks the name of a list. It must not look like a marker to peers. @throws ServiceError `invalid_name` */
 export function checkListName(name: string): void {
   checkName(name)

@@ -59,6 +59,8 @@ export interface HandleDeps
 export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
   const { properties } = deps
   const url = `${deps.baseUrl}/${access.actor.id}`
+  const stored = async (path: PropertyPath | AnyDeclared): Promise<readonly string[]> =>
+    storedPath(properties, access, path)
   const transaction: ActorHandle['transaction'] = (work) =>
     deps.transactions.run(access, (attempt) => work(transactionHandle(attempt, { ...access.actor, url }, deps.alarms)))
   return {
@@ -69,9 +71,9 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     ...readingHandle(properties, access),
     within: ({ seconds }) => staleHandle(properties.within(seconds * 1000), access),
     set: async (path: PropertyPath | AnyDeclared, value: unknown) =>
-      properties.put(access, { path: segmentsOf(path) }, fromPlain(value)),
-    setText: async (path, json) => properties.put(access, { path: segmentsOf(path) }, normalize(json)),
-    delete: async (path) => properties.remove(access, { path: segmentsOf(path) }),
+      properties.put(access, { path: await stored(path) }, fromPlain(value)),
+    setText: async (path, json) => properties.put(access, { path: await stored(path) }, normalize(json)),
+    delete: async (path) => properties.remove(access, { path: await stored(path) }),
     transaction,
     update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
       deps.transactions.run(access, (attempt) => updateIn(attempt, path, change)),
@@ -100,6 +102,16 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
   }
 }
 
+/** The segments of a path, with the stored name of the property. */
+async function storedPath(
+  properties: Properties,
+  { actor }: Access,
+  path: PropertyPath | AnyDeclared,
+): Promise<readonly string[]> {
+  const [name = '', ...below] = segmentsOf(path)
+  return [await properties.nameOf(actor.id, name), ...below]
+}
+
 function staleHandle({ properties, ageMs }: StaleProperties, access: Access): StaleHandle {
   return { ...readingHandle(properties, access), ageSeconds: () => (ageMs() ?? 0) / 1000 }
 }
@@ -113,7 +125,7 @@ function readingHandle(properties: Properties, access: Access): PagedReadingHand
       }
   }
   const getText = async (path: PropertyPath | AnyDeclared): Promise<JsonText | undefined> => {
-    const found = await properties.read(access, { path: segmentsOf(path) })
+    const found = await properties.read(access, { path: await storedPath(properties, access, path) })
     return found === null || 'json' in found ? found?.json : known((await Array.fromAsync(found.pieces)).join(''))
   }
   return {

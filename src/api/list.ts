@@ -8,6 +8,7 @@ import { readItemQuery, readWhere, writeCursor } from '../property/item-query.ts
 import type { FieldKey, FoundItems, IndexedItem, ItemQuery } from '../list/list.ts'
 import type { ListSpan } from '../property/lists/list-queries.ts'
 import type { ListReader } from '../property/lists/list-reader.ts'
+import type { Properties } from '../property/properties.ts'
 import type { ListWriter } from '../property/lists/list-writer.ts'
 
 const create = { create: true } as const
@@ -15,64 +16,84 @@ const fromEnd = { fromEnd: true } as const
 export const defaultPageSize = 1000
 
 export interface ListHandleDeps {
+  readonly properties: Pick<Properties, 'nameOf'>
   readonly listReader: ListReader
   readonly listWriter: ListWriter
 }
 
-export function listHandle({ listReader, listWriter }: ListHandleDeps, access: Access, name: string): ListHandle {
-  const metadata = async (): ReturnType<ListReader['metadata']> => listReader.metadata(access, name)
+export function listHandle(
+  { properties, listReader, listWriter }: ListHandleDeps,
+  access: Access,
+  name: string,
+): ListHandle {
+  const stored = async (): Promise<string> => properties.nameOf(access.actor.id, name)
+  const metadata = async (): ReturnType<ListReader['metadata']> => listReader.metadata(access, await stored())
   return {
     name,
-    create: async (texts = {}) => void (await listWriter.create(access, name, texts)),
+    create: async (texts = {}) => void (await listWriter.create(access, await stored(), texts)),
     exists: async () => (await metadata()) !== null,
     length: async () => (await metadata())?.length ?? 0,
     metadata,
 
-    append: async (item) => (await listWriter.append(access, name, fromPlain(item), create)).index,
+    append: async (item) => (await listWriter.append(access, await stored(), fromPlain(item), create)).index,
     extend: async (items) => {
-      await listWriter.extend(access, name, items.map(fromPlain), create)
+      await listWriter.extend(access, await stored(), items.map(fromPlain), create)
     },
     insert: async (index, item) =>
-      requireItem(await listWriter.insert(access, name, index, fromPlain(item), create), name, index),
+      requireItem(await listWriter.insert(access, await stored(), index, fromPlain(item), create), name, index),
     update: async (index, item) =>
-      requireItem(await listWriter.update(access, name, index, fromPlain(item), fromEnd), name, index),
-    delete: async (index) => requireItem(await listWriter.deleteItem(access, name, index, fromEnd), name, index),
-    pop: async (index) => plainOf(await listWriter.pop(access, name, index)),
-    clear: async () => listWriter.clear(access, name),
-    remove: async () => listWriter.remove(access, name),
+      requireItem(await listWriter.update(access, await stored(), index, fromPlain(item), fromEnd), name, index),
+    delete: async (index) =>
+      requireItem(await listWriter.deleteItem(access, await stored(), index, fromEnd), name, index),
+    pop: async (index) => plainOf(await listWriter.pop(access, await stored(), index)),
+    clear: async () => listWriter.clear(access, await stored()),
+    remove: async () => listWriter.remove(access, await stored()),
 
-    get: async (index) => plainOf(await listReader.item(access, name, index, fromEnd)),
+    ...readingCalls(listReader, access, stored),
+    updateByHandle: async (handle, item) => listWriter.updateByHandle(access, await stored(), handle, fromPlain(item)),
+    deleteByHandle: async (handle) => listWriter.deleteByHandle(access, await stored(), handle),
+    updateWhere: async (field, value, item, options = {}) =>
+      listWriter.updateWhere(access, await stored(), { ...options, field, value: fromPlain(value) }, fromPlain(item)),
+    removeWhere: async (field, value, options = {}) =>
+      listWriter.removeWhere(access, await stored(), { ...options, field, value: fromPlain(value) }),
+  }
+}
+
+type ReadingCalls = Pick<
+  ListHandle,
+  'get' | 'items' | 'pages' | typeof Symbol.asyncIterator | 'find' | 'findAll' | 'itemsWithHandles' | 'query' | 'count'
+>
+
+/** @param stored The stored name of the list. */
+function readingCalls(listReader: ListReader, access: Access, stored: () => Promise<string>): ReadingCalls {
+  return {
+    get: async (index) => plainOf(await listReader.item(access, await stored(), index, fromEnd)),
     async items(start, end) {
-      const page = await listReader.items(access, name, spanOf(start, end))
+      const page = await listReader.items(access, await stored(), spanOf(start, end))
       return (page?.items ?? []).map(({ item }) => toPlain(item))
     },
     async *pages(pageSize) {
       const size = Math.max(1, pageSize ?? defaultPageSize)
-      for await (const page of listReader.pages(access, name, size)) yield page.map(plainItem)
+      for await (const page of listReader.pages(access, await stored(), size)) yield page.map(plainItem)
     },
     async *[Symbol.asyncIterator]() {
-      for await (const page of listReader.pages(access, name, defaultPageSize)) yield* page.map(plainItem)
+      for await (const page of listReader.pages(access, await stored(), defaultPageSize)) yield* page.map(plainItem)
     },
 
     async find(field, value) {
-      const found = await listReader.find(access, name, field, fromPlain(value))
+      const found = await listReader.find(access, await stored(), field, fromPlain(value))
       return found === null ? undefined : plainItem(found)
     },
-    findAll: async (field, value) => (await listReader.findAll(access, name, field, fromPlain(value))).map(plainItem),
+    findAll: async (field, value) =>
+      (await listReader.findAll(access, await stored(), field, fromPlain(value))).map(plainItem),
     async itemsWithHandles(start, end) {
-      const items = await listReader.itemsWithHandles(access, name, spanOf(start, end))
+      const items = await listReader.itemsWithHandles(access, await stored(), spanOf(start, end))
       return items.map((item) => ({ ...plainItem(item), handle: item.handle }))
     },
     ...queryCalls({
-      query: (asked) => listReader.query(access, name, asked),
-      count: (where) => listReader.count(access, name, where),
+      query: async (asked) => listReader.query(access, await stored(), asked),
+      count: async (where) => listReader.count(access, await stored(), where),
     }),
-    updateByHandle: async (handle, item) => listWriter.updateByHandle(access, name, handle, fromPlain(item)),
-    deleteByHandle: async (handle) => listWriter.deleteByHandle(access, name, handle),
-    updateWhere: async (field, value, item, options = {}) =>
-      listWriter.updateWhere(access, name, { ...options, field, value: fromPlain(value) }, fromPlain(item)),
-    removeWhere: async (field, value, options = {}) =>
-      listWriter.removeWhere(access, name, { ...options, field, value: fromPlain(value) }),
   }
 }
 

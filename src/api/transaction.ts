@@ -19,47 +19,48 @@ export function transactionHandle(
     creator: actor.creator,
     url: actor.url,
     get: async (path: PropertyPath | AnyDeclared): Promise<never> =>
-      declaredType(plainOf(await transaction.get(segmentsOf(path)))),
-    getText: async (path) => (await transaction.get(segmentsOf(path))) ?? undefined,
+      declaredType(plainOf(await transaction.get(await storedPath(transaction, path)))),
+    getText: async (path) => (await transaction.get(await storedPath(transaction, path))) ?? undefined,
     all: async () => Object.fromEntries([...(await transaction.all())].map(([name, value]) => [name, toPlain(value)])),
     lists: async () => [...(await transaction.lists())].map(([name, length]) => ({ name, length })),
     set: async (path: PropertyPath | AnyDeclared, value: unknown) =>
-      transaction.set(segmentsOf(path), fromPlain(value)),
-    setText: async (path, json) => transaction.set(segmentsOf(path), normalize(json)),
-    delete: async (path) => transaction.delete(segmentsOf(path)),
+      transaction.set(await storedPath(transaction, path), fromPlain(value)),
+    setText: async (path, json) => transaction.set(await storedPath(transaction, path), normalize(json)),
+    delete: async (path) => transaction.delete(await storedPath(transaction, path)),
     update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
       updateIn(transaction, path, change),
     list: (list: string | AnyDeclared): TransactionListHandle<never, never> =>
-      declaredType(transactionListHandle(transaction.list(nameOf(list)), nameOf(list))),
+      declaredType(transactionListHandle(transaction, nameOf(list))),
   }
 }
 
-function transactionListHandle(list: TransactionList, name: string): TransactionListHandle {
+function transactionListHandle(transaction: ActorTransaction, name: string): TransactionListHandle {
+  const list = async (): Promise<TransactionList> => transaction.list(await transaction.nameOf(name))
   return {
     name,
-    create: async (texts = {}) => list.create(texts),
-    exists: async () => (await list.metadata()) !== null,
-    length: async () => (await list.metadata())?.length ?? 0,
-    metadata: async () => list.metadata(),
+    create: async (texts = {}) => (await list()).create(texts),
+    exists: async () => (await (await list()).metadata()) !== null,
+    length: async () => (await (await list()).metadata())?.length ?? 0,
+    metadata: async () => (await list()).metadata(),
 
-    append: async (item) => list.extend([fromPlain(item)]),
-    extend: async (items) => void (await list.extend(items.map(fromPlain))),
-    insert: async (index, item) => requireItem(await list.insert(index, fromPlain(item)), name, index),
-    update: async (index, item) => requireItem(await list.update(index, fromPlain(item)), name, index),
-    delete: async (index) => requireItem((await list.remove(index, 'delete')) !== null, name, index),
-    pop: async (index = -1) => plainOf(await list.remove(index, 'pop')),
-    clear: async () => list.clear(),
-    remove: async () => list.delete(),
+    append: async (item) => (await list()).extend([fromPlain(item)]),
+    extend: async (items) => void (await (await list()).extend(items.map(fromPlain))),
+    insert: async (index, item) => requireItem(await (await list()).insert(index, fromPlain(item)), name, index),
+    update: async (index, item) => requireItem(await (await list()).update(index, fromPlain(item)), name, index),
+    delete: async (index) => requireItem((await (await list()).remove(index, 'delete')) !== null, name, index),
+    pop: async (index = -1) => plainOf(await (await list()).remove(index, 'pop')),
+    clear: async () => (await list()).clear(),
+    remove: async () => (await list()).delete(),
 
-    get: async (index) => plainOf(await list.get(index)),
+    get: async (index) => plainOf(await (await list()).get(index)),
     async items(start, end) {
-      const items = (await Array.fromAsync(list.pages(start, end))).flat()
+      const items = (await Array.fromAsync((await list()).pages(start, end))).flat()
       return items.map(({ item }) => toPlain(item))
     },
     async *pages(pageSize) {
       const size = Math.max(1, pageSize ?? defaultPageSize)
       let page: ListItem[] = []
-      for await (const items of list.pages()) {
+      for await (const items of (await list()).pages()) {
         for (const item of items) {
           page.push(plainItem(item))
           if (page.length < size) continue
@@ -70,21 +71,31 @@ function transactionListHandle(list: TransactionList, name: string): Transaction
       if (page.length > 0) yield page
     },
     async *[Symbol.asyncIterator]() {
-      for await (const items of list.pages()) yield* items.map(plainItem)
+      for await (const items of (await list()).pages()) yield* items.map(plainItem)
     },
 
     async find(field, value) {
-      const [found] = await list.find({ field, value: fromPlain(value), firstOnly: true })
+      const [found] = await (await list()).find({ field, value: fromPlain(value), firstOnly: true })
       return found === undefined ? undefined : plainItem(found)
     },
-    findAll: async (field, value) => (await list.find({ field, value: fromPlain(value) })).map(plainItem),
-    ...queryCalls(list),
-    updateByHandle: async (handle, item) => list.updateByHandle(handle, fromPlain(item)),
-    deleteByHandle: async (handle) => list.deleteByHandle(handle),
+    findAll: async (field, value) => (await (await list()).find({ field, value: fromPlain(value) })).map(plainItem),
+    ...queryCalls({
+      query: async (asked) => (await list()).query(asked),
+      count: async (where) => (await list()).count(where),
+    }),
+    updateByHandle: async (handle, item) => (await list()).updateByHandle(handle, fromPlain(item)),
+    deleteByHandle: async (handle) => (await list()).deleteByHandle(handle),
     updateWhere: async (field, value, item, options = {}) =>
-      list.updateWhere({ ...options, field, value: fromPlain(value) }, fromPlain(item)),
-    removeWhere: async (field, value, options = {}) => list.removeWhere({ ...options, field, value: fromPlain(value) }),
+      (await list()).updateWhere({ ...options, field, value: fromPlain(value) }, fromPlain(item)),
+    removeWhere: async (field, value, options = {}) =>
+      (await list()).removeWhere({ ...options, field, value: fromPlain(value) }),
   }
+}
+
+/** The segments of a path, with the name of the property that the transaction means. */
+async function storedPath(transaction: ActorTransaction, path: PropertyPath | AnyDeclared): Promise<readonly string[]> {
+  const [name = '', ...below] = segmentsOf(path)
+  return [await transaction.nameOf(name), ...below]
 }
 
 /** Replaces the value at the path by the result of `change`. Returns the stored value. */
@@ -93,7 +104,7 @@ export async function updateIn(
   path: PropertyPath | AnyDeclared,
   change: ValueChange,
 ): Promise<never> {
-  const segments = segmentsOf(path)
+  const segments = await storedPath(transaction, path)
   const before = await transaction.get(segments)
   const after = await change(declaredType(plainOf(before)))
   await transaction.set(segments, fromPlainOver(before, after))

@@ -1,4 +1,5 @@
 /** Everything that one application declared, by name. It is complete before the first request. */
+import { toNfc } from '../json/nfc.ts'
 import type { ActorHandle } from './actor-handle.ts'
 import { BackgroundDeclarations } from './background/background-declarations.ts'
 import type { ServiceDeclaration } from './service-declaration.ts'
@@ -204,7 +205,7 @@ export class Registry {
 
   addPropertyHooks(name: string, hooks: PropertyHooks): void {
     requireHooks(name, hooks)
-    append(this.#propertyHooks, name, hooks)
+    append(this.#propertyHooks, toNfc(name), hooks)
   }
 
   addData(declaration: DataDeclaration): void {
@@ -317,7 +318,7 @@ export class Registry {
 
   propertyHooks(name: string, operation: PropertyOperation): readonly PropertyHook[] {
     if (this.#propertyHooks.size === 0) return []
-    return named(this.#propertyHooks, name).flatMap((hooks) => hooks[operation] ?? [])
+    return named(this.#propertyHooks, toNfc(name)).flatMap((hooks) => hooks[operation] ?? [])
   }
 
   eventHandlers<E extends EventName>(event: E): readonly EventHandler<E>[] {

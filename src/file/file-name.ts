@@ -1,5 +1,6 @@
 /** The rule for the names of files. */
 import { quoted, ServiceError } from '../errors.ts'
+import { toNfc } from '../json/nfc.ts'
 
 /** In UTF-8 bytes, as for properties. */
 export const maxFileNameBytes = 1024
@@ -26,7 +27,7 @@ function complaintAbout(name: string): string | null {
     return `it is longer than ${maxFileNameBytes} bytes`
   if (!name.isWellFormed()) return 'it contains half a surrogate pair'
   if (refusedCharacters.test(name)) return 'it contains a backslash, a control character or a mark of text direction'
-  if (name.normalize('NFC') !== name) return 'it is not in the Unicode form NFC'
+  if (toNfc(name) !== name) return 'it is not in the Unicode form NFC'
   const segments = name.split('/')
   if (segments.includes('')) return 'it begins or ends with a slash, or has two slashes in a row'
   return segments.includes('.') || segments.includes('..') ? 'it contains a dot segment' : null

@@ -1,10 +1,26 @@
-/** Patterns in rules. `*` matches any characters including slashes, `?` matches one. Patterns are case-sensitive. */
+/**
+ * Patterns in rules. `*` matches any characters including slashes, `?` matches one. Patterns are case-sensitive. Patterns and
+ * targets are compared in the Unicode form NFC, so that no spelling of a name evades a rule.
+ */
+import { toNfc } from '../json/nfc.ts'
 
 /**
  * True when a pattern covers a target. A pattern that ends in `://` covers every target with this prefix. A pattern that
  * ends in `/*` also covers the name before the slash, because the parent contains everything below it.
  */
 export function covers(pattern: string, target: string): boolean {
+  return coversAsWritten(toNfc(pattern), toNfc(target))
+}
+
+/**
+ * Like `covers`, but also compares the target as it is written: `cafe*` also excludes an old name that begins with these letters
+ * and a combining accent. Use it for what excludes, because a change of forms must not open anything.
+ */
+export function coversInAnyForm(pattern: string, target: string): boolean {
+  return covers(pattern, target) || (toNfc(target) !== target && coversAsWritten(pattern, target))
+}
+
+function coversAsWritten(pattern: string, target: string): boolean {
   if (pattern === '*' || pattern === target) return true
   // Fast path: most targets already differ in the first character.
   const first = pattern[0]
@@ -15,32 +31,33 @@ export function covers(pattern: string, target: string): boolean {
 }
 
 /** True when the pattern may cover a name with the prefix. Exact, unless it has wildcards other than a final `*`. */
-export function coversSomeOf(pattern: string, prefix: string): boolean {
+export function coversSomeOf(pattern: string, given: string): boolean {
   const literal = literalOf(pattern)
+  const prefix = toNfc(given)
   if (literal.startsWith(prefix)) return true
-  return (literal !== pattern || pattern.endsWith('://')) && prefix.startsWith(literal)
+  return (literal !== toNfc(pattern) || pattern.endsWith('://')) && prefix.startsWith(literal)
 }
 
 /** True when this pattern alone covers every name with the prefix. */
 export function coversAllOf(pattern: string, prefix: string): boolean {
   const literal = literalOf(pattern)
-  return (pattern === `${literal}*` || pattern.endsWith('://')) && prefix.startsWith(literal)
+  return (toNfc(pattern) === `${literal}*` || pattern.endsWith('://')) && toNfc(prefix).startsWith(literal)
 }
 
 /** True when the pattern covers something below the target. The full value of the target must then not be disclosed. */
 export function reachesBelow(pattern: string, target: string): boolean {
-  return literalOf(pattern).startsWith(`${target}/`)
+  return literalOf(pattern).startsWith(`${toNfc(target)}/`)
 }
 
-/** The part of the pattern before the first `*` or `?`. */
+/** The part of the pattern before the first `*` or `?`, in the form NFC. */
 function literalOf(pattern: string): string {
-  return /^[^*?]*/.exec(pattern)?.[0] ?? ''
+  return /^[^*?]*/.exec(toNfc(pattern))?.[0] ?? ''
 }
 
 /** True when the pattern covers a parent of the target: the exclusion of a name also covers everything below the name. */
 export function coversAbove(pattern: string, target: string): boolean {
   for (let end = target.lastIndexOf('/'); end > 0; end = target.lastIndexOf('/', end - 1)) {
-    if (covers(pattern, target.slice(0, end))) return true
+    if (coversInAnyForm(pattern, target.slice(0, end))) return true
   }
   return false
 }

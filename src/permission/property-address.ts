@@ -1,4 +1,5 @@
 /** The addresses at which AI clients read properties and lists: `actingweb://properties/<name>`. */
+import { toNfc } from '../json/nfc.ts'
 
 export const propertiesUri = 'actingweb://properties/'
 /** The address of the values of all properties. */
@@ -29,10 +30,11 @@ export function propertyAt(uri: string): PropertyPlace | null {
   }
 }
 
-/** Every spelling that a rule may use for the address: as requested, percent-encoded, and with the plain name. */
+/** Every spelling that a rule may use for the address: as requested, percent-encoded in both Unicode forms, and with the plain name. */
 export function spellingsOf(uri: string, { name, from }: PropertyPlace): readonly string[] {
   const items = from === null ? '' : `/items/${from}`
   const plain = `${propertiesUri}${name}${items}`
-  const spellings = [uri, `${uriOf(name)}${items}`, ...(plain === everything ? [] : [plain])]
+  const encoded = [name, toNfc(name), name.normalize('NFD')].map((form) => `${uriOf(form)}${items}`)
+  const spellings = [uri, ...encoded, ...(plain === everything ? [] : [plain])]
   return [...new Set(spellings)]
 }

@@ -1,5 +1,5 @@
 /** The rules of a relationship, and their verdict about one target. */
-import { covers, coversAbove, coversAllOf, coversSomeOf, reachesBelow } from './pattern.ts'
+import { covers, coversAbove, coversAllOf, coversInAnyForm, coversSomeOf, reachesBelow } from './pattern.ts'
 
 /** Categories that are granted by rules. */
 export const ruledCategories = ['properties', 'files', 'methods', 'actions', 'tools', 'resources', 'prompts'] as const
@@ -160,7 +160,7 @@ function findKeeping(patterns: readonly string[] | undefined, operation: string,
   // Names of operations that are called have no parts.
   const hasParts = holdsParts.has(operation)
   const keeps = (pattern: string): boolean =>
-    covers(pattern, target) || (hasParts && (reachesBelow(pattern, target) || coversAbove(pattern, target)))
+    coversInAnyForm(pattern, target) || (hasParts && (reachesBelow(pattern, target) || coversAbove(pattern, target)))
   return patterns?.find(keeps) ?? null
 }
 

@@ -3,9 +3,10 @@ import { setImmediate } from 'node:timers/promises'
 import { present } from '../json/present.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { checkName } from '../actor/property-name.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import type { History } from '../history/history.ts'
 import { absent } from '../json/absent.ts'
+import { toNfc } from '../json/nfc.ts'
 import { isNull, isObject, type JsonText, members, object } from '../json/json.ts'
 import { refusal } from '../permission/permission.ts'
 import type { Right } from '../permission/operation.ts'
@@ -18,6 +19,7 @@ import { kinds } from './kinds.ts'
 import { requireNoList } from './list-marker.ts'
 import { nameIsTaken, quote, rejectedWrite } from './property-errors.ts'
 import { deleteValues, findBeforeWrite, findKinds, putValues } from './property-store.ts'
+import type { StoredNames } from './stored-names.ts'
 import { statesFrom } from './value-diff.ts'
 
 /** The names of one statement, and of the work between two turns of the event loop. */
@@ -28,6 +30,7 @@ export type PreparedEntry = JsonText | BulkStep
 
 export interface BulkWriteDeps {
   readonly room: KindRoom
+  readonly names: StoredNames
   readonly indexes: Indexes
   readonly history: Pick<History, 'keepValues'>
   readonly now: () => number
@@ -47,9 +50,30 @@ export class BulkWrite {
    * @throws ServiceError `conflict` for a value with the name of a list, or a list with the name of a value.
    */
   async write(access: Access, body: JsonText, operation: 'put' | 'post'): Promise<JsonText> {
-    const entries = await this.prepare(access, body, operation)
+    const entries = await this.prepare(access, await this.#withStoredNames(access, body), operation)
     if (entries.size === 0 && access.condition === undefined) return object([])
     return this.#deps.room.writer.change(access, (tx, record, actor) => this.store(tx, record, actor, access, entries))
+  }
+
+  /** The body with the names that it means. @throws ServiceError `bad_request` when two members mean one name. */
+  async #withStoredNames({ actor }: Access, body: JsonText): Promise<JsonText> {
+    const given = isObject(body) ? [...(members(body) ?? [])] : []
+    if (given.every(([name]) => toNfc(name) === name)) return body
+    const names = await this.#deps.names.all(
+      actor.id,
+      given.map(([name]) => name),
+    )
+    const meant = new Map<string, JsonText>()
+    for (const [asked, value] of given) {
+      const name = names.get(asked) ?? asked
+      if (meant.has(name))
+        throw new ServiceError(
+          'bad_request',
+          `Cannot set properties: the body names ${quoted(name)} in two Unicode forms`,
+        )
+      meant.set(name, value)
+    }
+    return object([...meant])
   }
 
   /** Checks names, fields, rights and hooks of all entries. Returns the entries to store. */

@@ -14,6 +14,7 @@ import { ListHooks } from './lists/list-hooks.ts'
 import { ListReader } from './lists/list-reader.ts'
 import { ListWriter } from './lists/list-writer.ts'
 import { Properties } from './properties.ts'
+import { StoredNames } from './stored-names.ts'
 import { PropertyGate } from './property-hooks.ts'
 import { Values } from './values.ts'
 import { Versions } from './version.ts'
@@ -57,8 +58,9 @@ export function createProperties(runtime: Runtime, { permission, history, change
   const listReader = new ListReader({ store, permission, hooks, declared, listIndexes, shortLists })
   const listWriter = new ListWriter({ ...writing, hooks, now, deleteRemoved })
   const room = { writer, permission, gate, declared, versions, values, listReader, listWriter }
-  const properties = new Properties({ room, store, readReplicas, indexes, versions, history, deleteRemoved })
-  const bulkWrite = new BulkWrite({ room, indexes, history, now })
+  const names = new StoredNames({ store, declared })
+  const properties = new Properties({ room, store, names, readReplicas, indexes, versions, history, deleteRemoved })
+  const bulkWrite = new BulkWrite({ room, names, indexes, history, now })
   return {
     properties,
     listReader,

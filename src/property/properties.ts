@@ -23,6 +23,7 @@ import {
   type UnreadProperty,
   type StoredProperty,
 } from './property-store.ts'
+import type { StoredNames } from './stored-names.ts'
 import type { Expected } from './values.ts'
 import type { PropertyVersion, Versions } from './version.ts'
 
@@ -34,6 +35,7 @@ const mostPartCharacters = 4_194_304
 interface PropertiesDeps extends BulkDeleteDeps {
   readonly readReplicas: Pick<ReadReplicas, 'within'>
   readonly versions: Versions
+  readonly names: StoredNames
 }
 
 /** A property as `namePages` has it. The content is as it is stored, and null when it is long or was not requested. */
@@ -102,6 +104,11 @@ export class Properties {
     const listReader = room.listReader.from(store)
     const properties = new Properties({ ...this.#deps, store, room: { ...room, listReader } })
     return { properties, listReader, ageMs: () => store.ageMs }
+  }
+
+  /** The name that a request means (see `StoredNames.of`). The entrances call it before anything else. */
+  nameOf(actorId: string, name: string): Promise<string> | string {
+    return this.#deps.names.of(actorId, name)
   }
 
   /** The description that the application declared for the name. */

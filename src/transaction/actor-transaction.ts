@@ -4,7 +4,9 @@
  */
 import { absent } from '../json/absent.ts'
 import { deleteAt, getAt, isNull, type JsonText, known, mergeAt } from '../json/json.ts'
+import { isPropertyName } from '../actor/property-name.ts'
 import { ServiceError } from '../errors.ts'
+import { toNfc } from '../json/nfc.ts'
 import { listMetadata, type ListIndexes, parseIndex } from '../list/list.ts'
 import type { Access } from '../property/access.ts'
 import type { ActorWriter } from '../property/change.ts'
@@ -82,6 +84,18 @@ export class ActorTransaction {
         return [name, content === null ? null : { ...row, content }]
       }),
     )
+  }
+
+  /**
+   * The name that the application means: a property of exactly this name, and otherwise the name in the form NFC. The
+   * transaction has then read both names, so the commit notices when that changes.
+   */
+  async nameOf(name: string): Promise<string> {
+    const composed = toNfc(name)
+    if (composed === name || this.#deps.declared.declarationOf(name) !== undefined) return name
+    if (!isPropertyName(name)) return composed
+    const { value, list } = await this.#entry(name)
+    return value === null && list === null ? composed : name
   }
 
   /** The value at the path, or the items of a list. Null when it does not exist, or a hook hides it. */

@@ -415,7 +415,7 @@ describe('ambiguous paths', () => {
     ['a%23b', 'a#b'],
     ['A', 'A'],
     ['%C3%A9', '\u00e9'],
-    ['e%CC%81', 'e\u0301'],
+    ['e%CC%81', '\u00e9'],
     ['%EF%BC%8F', '／'],
     ['%E2%80%AE', '\u202e'],
     ['%F0%9F%98%80', '😀'],
@@ -431,7 +431,7 @@ describe('ambiguous paths', () => {
     const expected = Object.fromEntries(distinct.map(([, name], index) => [name, index]))
     const { a: _a, list: _list, ...stored } = listing
     assert.deepEqual(stored, expected)
-    assert.equal(Object.keys(stored).length, 24)
+    assert.equal(Object.keys(stored).length, 23)
   })
 
   it('with an empty segment never match the path without it (HTTP-06)', async () => {

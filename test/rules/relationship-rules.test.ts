@@ -63,6 +63,65 @@ describe('a pattern', () => {
     )
   })
 
+  const letters = fc.string({
+    unit: fc.constantFrom('a', '\u00e9', '\u1ebf', '\uac01', '/'),
+    minLength: 1,
+    maxLength: 5,
+  })
+  const cut = fc.tuple(letters, fc.nat(5), fc.constantFrom('', '*', '?', '/*'))
+  const formsOf = (text: string): readonly string[] => [text.normalize('NFC'), text.normalize('NFD')]
+
+  it('judges both Unicode forms of pattern and name alike, in every part of a rule (ACL-22)', () => {
+    assert.equal(covers('caf\u00e9', 'cafe\u0301'), true)
+    assert.equal(covers('cafe\u0301/*', 'caf\u00e9/1'), true)
+    assert.equal(covers('caf?', 'cafe\u0301'), true)
+    assert.equal(covers('cafe*', 'cafe\u0301'), false)
+    fc.assert(
+      fc.property(cut, letters, ([text, at, end], name) => {
+        const pattern = `${text.slice(0, at)}${end}` || '*'
+        for (const operation of ['read', 'write'])
+          for (const rule of [
+            { patterns: [pattern], operations: ['read'] },
+            { patterns: ['*'], operations: ['read'], excluded_patterns: [pattern] },
+            { allowed: ['*'], denied: [pattern] },
+            { allowed: [pattern] },
+            { grants: [{ pattern, operations: ['read'] }] },
+          ] as const) {
+            const composed = judgeRule(rule, operation, name)
+            const respelled = JSON.parse(JSON.stringify(rule).normalize('NFD')) as EffectiveRules['properties']
+            for (const form of formsOf(name)) {
+              assert.deepEqual(judgeRule(respelled, operation, form).allowed, composed.allowed)
+              // An exclusion may refuse more: it also compares an old name as it is written.
+              if (composed.by !== 'patterns') assert.equal(judgeRule(rule, operation, form).allowed, composed.allowed)
+            }
+            assert.equal(reachesInto(respelled, operation, `${name}/`), reachesInto(rule, operation, `${name}/`))
+          }
+      }),
+    )
+  })
+
+  it('keeps an exclusion of the plain letter for an old name that begins with the letter and a mark (ACL-22)', () => {
+    const rule = { patterns: ['*'], operations: ['read'], excluded_patterns: ['cafe*'] }
+    assert.equal(judgeRule(rule, 'read', 'cafe\u0301').allowed, false)
+    assert.equal(judgeRule(rule, 'read', 'caf\u00e9').allowed, true)
+  })
+
+  it('of a resource refuses the address in the other percent-encoded form (ACL-22)', () => {
+    for (const pattern of ['caf%C3%A9', 'cafe%CC%81', 'caf\u00e9', 'cafe\u0301'])
+      for (const target of ['caf%C3%A9', 'cafe%CC%81', 'caf\u00e9', 'cafe\u0301']) {
+        const rules: EffectiveRules = {
+          properties: { allowed: ['*'] },
+          resources: { denied: [`actingweb://properties/${pattern}`] },
+        }
+        const question = {
+          category: 'resources',
+          operation: 'read',
+          target: `actingweb://properties/${target}`,
+        } as const
+        assert.equal(decide(rules, question).allowed, false, `${pattern} ${target}`)
+      }
+  })
+
   it('reaches below a parent when the targets that it names are below that parent', () => {
     assert.equal(reachesBelow('settings/secret', 'settings'), true)
     assert.equal(reachesBelow('settings/*', 'settings'), true)

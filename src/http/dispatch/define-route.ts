@@ -5,7 +5,7 @@ import { stringText } from '../../json/json.ts'
 import { Params } from '../edge/params.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { jsonOf, type RequestBody } from './request-body.ts'
-import type { Exchange, Method, Route } from './route.ts'
+import type { ActorExchange, Exchange, Method, Route } from './route.ts'
 
 type Access = Route['access']
 type RowOf<A extends Access, R = Route> = R extends { readonly access: infer X } ? (A extends X ? R : never) : never
@@ -64,6 +64,30 @@ export function defineRoute<
     ...row,
     handler: (exchange: Exchange<string, Params>) => handler(typed(exchange) as Parameters<typeof handler>[0]),
   } as unknown as Route
+}
+
+/** Finds the name that a request means. */
+export interface NameFinder {
+  readonly nameOf: (actorId: string, name: string) => Promise<string> | string
+}
+
+/**
+ * The routes, with the stored name of the property in place of the segment `:name`. Rights and hooks are then those of the
+ * property that is read or written, whatever form of its name a client sends.
+ */
+export function withStoredNames(properties: NameFinder, routes: readonly Route[]): readonly Route[] {
+  return routes.map((route) => {
+    if (!route.path.includes('/:name')) return route
+    const handler = route.handler as (exchange: ActorExchange) => Promise<HttpResponse> | HttpResponse
+    return {
+      ...route,
+      handler: async (exchange: ActorExchange) => {
+        const given = exchange.params['name'] ?? ''
+        const name = await properties.nameOf(exchange.actor.id, given)
+        return handler(name === given ? exchange : { ...exchange, params: { ...exchange.params, name } })
+      },
+    } as Route
+  })
 }
 
 /** Most requests have no query, and then share one object with the defaults. */

@@ -98,10 +98,16 @@ async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): P
   deps.permission.decided(caller, verdict)
   if (uri === everything)
     return complete({ contents: await allValues(deps, access, (name) => judge(uriOf(name)).allowed) })
-  const place = propertyAt(uri)
+  const place = await storedPlace(deps, access, uri)
   const contents = place === null ? null : await contentsAt(deps, access, uri, place)
   if (contents === null) throw unknownResource(uri)
   return complete({ contents })
+}
+
+/** The property at the address, by its stored name. */
+async function storedPlace({ properties }: McpDeps, { actor }: Access, uri: string): Promise<PropertyPlace | null> {
+  const place = propertyAt(uri)
+  return place === null ? null : { ...place, name: await properties.nameOf(actor.id, place.name) }
 }
 
 /** The values that fit into one result, and a note if others do not. */

@@ -29,7 +29,10 @@ export async function createProperty(
   const sent = await exchange.body()
   const field = (name: string): string => sent.get(name) ?? ''
   const typed: TypedProperty = {
-    property_name: sent.get('property_name') ?? field('property'),
+    property_name: await deps.properties.nameOf(
+      exchange.actor.id,
+      (sent.get('property_name') ?? field('property')).trim(),
+    ),
     property_value: sentValue(sent, 'property_value') ?? field('value'),
     property_type: sent.get('property_type') ?? 'simple',
     value_type: field('value_type'),

@@ -5,7 +5,7 @@ import { useSelection } from './selection.ts'
 import { type PropertyPageDeps, propertyQuery, showProperties, showProperty } from './property-pages.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { pageForm, type RequestBody } from '../../http/dispatch/request-body.ts'
-import { defineRoute } from '../../http/dispatch/define-route.ts'
+import { defineRoute, withStoredNames } from '../../http/dispatch/define-route.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 
@@ -16,7 +16,7 @@ const versionForm: RequestBody<Params> = {
 }
 
 export function propertyPageRoutes(deps: PropertyPageDeps): readonly Route[] {
-  return [...collectionRoutes(deps), ...propertyRoutes(deps), ...listRoutes(deps)]
+  return withStoredNames(deps.properties, [...collectionRoutes(deps), ...propertyRoutes(deps), ...listRoutes(deps)])
 }
 
 function collectionRoutes(deps: PropertyPageDeps): readonly Route[] {

@@ -34,7 +34,7 @@ import {
 } from '../../../property/item-query.ts'
 import { isKnownTag } from '../../edge/content/known-tags.ts'
 import { notModified, tagged, writeAccess } from './entity-tags.ts'
-import { defineRoute } from '../../dispatch/define-route.ts'
+import { defineRoute, withStoredNames } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
@@ -57,7 +57,7 @@ export interface ListRouteDeps {
 }
 
 export function listRoutes(deps: ListRouteDeps): readonly Route[] {
-  return [
+  return withStoredNames(deps.properties, [
     defineRoute({
       id: 'getListItems',
       method: 'GET',
@@ -106,7 +106,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
       responses: { 204: 'Changed', ...writeErrors },
       handler: async (exchange) => putMetadata(deps, exchange, present(await exchange.body())),
     }),
-  ]
+  ])
 }
 
 type ItemsExchange = ActorExchange<'name', ValuesOf<typeof listPartQuery>>

@@ -26,7 +26,7 @@ import type { Params } from '../../edge/params.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import type { StoredProperty } from '../../../property/property-store.ts'
 import { listingPieces, listingView, metadataView, ValueSizes } from './property-listing.ts'
-import { defineRoute } from '../../dispatch/define-route.ts'
+import { defineRoute, withStoredNames } from '../../dispatch/define-route.ts'
 import { jsonOf, type RequestBody, valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
@@ -97,7 +97,7 @@ export interface PropertyRouteDeps extends BaseUrl {
 }
 
 export function propertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
-  return [...allPropertiesRoutes(deps), ...onePropertyRoutes(deps)]
+  return withStoredNames(deps.properties, [...allPropertiesRoutes(deps), ...onePropertyRoutes(deps)])
 }
 
 function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {

@@ -5,7 +5,7 @@ import type { SubscriptionRecord } from '../../../subscription/record-store.ts'
 import { subscriptionView } from '../../../subscription/view.ts'
 import { pagedJson } from '../../edge/paged-json.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
-import { defineRoute } from '../../dispatch/define-route.ts'
+import { defineRoute, type NameFinder } from '../../dispatch/define-route.ts'
 import { jsonBody, jsonOrForm } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
@@ -58,7 +58,9 @@ const scopeFields = {
 }
 const subscribeFields = { peerid: stringField('The peer', { ...storable, minLength: 1 }), ...scopeFields }
 
-export interface SubscriptionRouteDeps extends OneSubscriptionRouteDeps, BaseUrl {}
+export interface SubscriptionRouteDeps extends OneSubscriptionRouteDeps, BaseUrl {
+  readonly properties: NameFinder
+}
 
 export function subscriptionRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
   return [...collectionRoutes(deps), ...peerRoutes(deps), ...oneSubscriptionRoutes(deps)]
@@ -153,8 +155,9 @@ async function* viewsOf(pages: AsyncIterable<readonly SubscriptionRecord[]>): As
 async function receive(
   deps: SubscriptionRouteDeps,
   { actor, params: { peerid: peerId } }: ActorExchange<'peerid'>,
-  { target, subtarget = '', resource = '', granularity = 'none' }: ValuesOf<typeof scopeFields>,
+  { target, subtarget: given = '', resource = '', granularity = 'none' }: ValuesOf<typeof scopeFields>,
 ): Promise<HttpResponse> {
+  const subtarget = target === 'properties' ? await deps.properties.nameOf(actor.id, given) : given
   const subscription = await deps.publications.subscribe(actor.id, peerId, {
     target,
     subtarget,
