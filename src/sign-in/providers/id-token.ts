@@ -154,6 +154,15 @@ export function tenantIssuer(found: string, configured: string): string | null {
   return kind === undefined ? null : `${found}#${kind}`
 }
 
+/**
+ * Returns the tenant of the person where the provider has an issuer for each tenant. A subject is unique within one issuer
+ * alone (OpenID Connect Core section 5.7). Null for a provider with one issuer.
+ */
+export function tenantOf({ iss }: Pick<IdTokenClaims, 'iss'>, issuers: readonly string[]): string | null {
+  const template = issuers.find((issuer) => issuer.includes(tenantPlaceholder))
+  return template === undefined ? null : tenantIn(iss, template)
+}
+
 function isIssuerOf({ iss, tid }: JWTPayload, issuer: string): boolean {
   if (!isIssuer(iss, issuer)) return false
   return !issuer.includes(tenantPlaceholder) || (typeof tid === 'string' && tenantIn(iss ?? '', issuer) === tid)

@@ -18,6 +18,7 @@ import {
   isIssuer,
   rememberedUntil,
   tenantIssuer,
+  tenantOf,
   tenantPlaceholder,
   verifyIdToken,
 } from './id-token.ts'
@@ -182,7 +183,8 @@ export class OAuthProvider implements Provider {
         }),
     })
     for (const error of tolerated) if (error instanceof ProviderError) this.#report(error)
-    return { ...this.#personOf(identity, tokens, exchange.user), ...authenticationIn(claims) }
+    const tenant = claims === null ? null : tenantOf(claims, metadata.issuers)
+    return { ...this.#personOf({ ...identity, tenant }, tokens, exchange.user), ...authenticationIn(claims) }
   }
 
   async #verifyAssertion(
@@ -201,14 +203,14 @@ export class OAuthProvider implements Provider {
         Promise.reject(new ProviderError('identity', 'Cannot fetch userinfo: an assertion has no access token')),
     })
     return {
-      person: this.#personOf(identity, null, undefined),
+      person: this.#personOf({ ...identity, tenant: tenantOf(claims, metadata.issuers) }, null, undefined),
       fingerprint: fingerprintOf(claims),
       until: rememberedUntil(claims),
     }
   }
 
   #personOf(
-    { facts, subject, address }: ProviderIdentity,
+    { facts, subject, address, tenant }: ProviderIdentity & { readonly tenant: string | null },
     tokens: ProviderTokens | null,
     user: string | undefined,
   ): Person {
@@ -216,7 +218,7 @@ export class OAuthProvider implements Provider {
       throw new ProviderError('identity', `Cannot identify the person: ${this.name} sent no valid subject`)
     }
     const userInfo = { ...normalizedUserInfo(this.kind, facts, user), sub: subject }
-    return { userInfo, tokens, stableId: `${this.kind}:${subject}`, address }
+    return { userInfo, tokens, stableId: [this.kind, ...(tenant === null ? [] : [tenant]), subject].join(':'), address }
   }
 
   /** Redeems the code in exactly one call, because a code is valid once. */
