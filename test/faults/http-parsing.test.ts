@@ -129,7 +129,7 @@ forEachService((start) => {
 
     it('select no operation and no asset (HTTP-03)', async () => {
       for (const name of dangerous) {
-        assert.equal((await actor.request('POST', `/actions/${name}`, '{}')).status, 400)
+        assert.equal((await actor.request('POST', `/actions/${name}`, '{}')).status, 404)
         assert.equal((await actor.request('GET', `/resources/${name}`)).status, 404)
         assert.equal((await actor.request('GET', `/meta/${name}`)).status, 404)
         assert.equal((await service.request(`/assets/${name}`)).status, 404)

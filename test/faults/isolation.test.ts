@@ -921,7 +921,7 @@ function spellings(id: string): readonly [path: string, get: number, put: number
     [`${properties}/%2573ecret`, 404, 204, 204],
     [`${properties}/Secret`, 404, 204, 204],
     [`${properties}/SECRET`, 404, 204, 204],
-    [`${properties}/se%CC%81cret`, 404, 204, 204],
+    [`${properties}/se%CC%81cret`, 403, 403, 403],
     [`${properties}/%EF%BD%93ecret`, 404, 204, 204],
     [`${properties}/%C5%BFecret`, 404, 204, 204],
     [`${properties}/secret%20`, 404, 204, 204],
