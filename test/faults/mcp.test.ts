@@ -747,6 +747,7 @@ describe('malformed messages', () => {
     })
     // Each repetition begins where the text or a run of spaces begins, so none reads a character from many places.
     assert.deepEqual(patterns.toSorted(), [
+      '[^\\0-\\u02ff]',
       '^=\\?base64\\?(.*)\\?=$',
       '^[ \\t]+|(?<![ \\t])[ \\t]+$',
       '^[\\x20-\\x7e]*$',

@@ -332,7 +332,6 @@ forEachService((start) => {
         { url: 'ftp://peer.example.com/1' },
         { url: 'https://peer.example.com' },
         { url: 'https://user:pass@peer.example.com/1' },
-        { url: 'https://peer.example.com/1#x' },
         ...['creator', 'trustee', 'owner', 'any', 'anyone', 'Owner', 'a/b', ' friend', '..', 'x'.repeat(101)].map(
           (relationship) => ({ url: 'https://peer.example.com/1', relationship }),
         ),
