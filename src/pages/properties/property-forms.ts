@@ -28,11 +28,10 @@ export async function createProperty(
 ): Promise<HttpResponse> {
   const sent = await exchange.body()
   const field = (name: string): string => sent.get(name) ?? ''
+  const given = sent.get('property_name') ?? field('property')
+  const name = await deps.properties.nameOf(exchange.actor.id, given.trim())
   const typed: TypedProperty = {
-    property_name: await deps.properties.nameOf(
-      exchange.actor.id,
-      (sent.get('property_name') ?? field('property')).trim(),
-    ),
+    property_name: name === given.trim() ? given : name,
     property_value: sentValue(sent, 'property_value') ?? field('value'),
     property_type: sent.get('property_type') ?? 'simple',
     value_type: field('value_type'),
