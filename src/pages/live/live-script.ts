@@ -42,85 +42,33 @@ function begin(address) {
   // Extensions of the browser add attributes to fields later. Those are not changes of the content.
   for (const region of regions()) region.source = plain(region)
 
-  // Browsers allow six connections to one host by HTTP/1.1. So the open windows of a browser share one stream: the window with the
-  // lock reads it, and passes on its events. Without locks, as on plain http, each window has a stream of its own.
-  const isShared = Boolean(navigator.locks && window.BroadcastChannel)
-  const own = String(Math.random())
-  const shared = 'live ' + address
-  let channel = null
-  let leave = null
-  let isReader = false
-
-  const receive = ({ kind, to, change }) => {
-    if (to && to !== own) return
-    // Events before the stream opened, or while it was broken, are lost. So fetch the page once.
-    if (kind !== 'change') look(null)
-    else if (regions().some((region) => follows(region, change))) look(change)
-  }
-  const tell = (message) => {
-    channel?.postMessage(message)
-    receive(message)
-  }
-  const read = () => {
-    isReader = true
-    clearTimeout(again)
+  const open = () => {
+    if (source || hasEnded || document.hidden) return
     source = new EventSource(address)
+    // Events before the stream opened, or while it was broken, are lost. So fetch the page once.
     source.addEventListener('open', () => {
       waitMs = 5000
-      tell({ kind: 'open' })
+      look(null)
     })
-    source.addEventListener('change', ({ data }) => tell({ kind: 'change', change: JSON.parse(data) }))
+    source.addEventListener('change', ({ data }) => {
+      const change = JSON.parse(data)
+      if (regions().some((region) => follows(region, change))) look(change)
+    })
     source.addEventListener('error', () => {
       if (source?.readyState !== EventSource.CLOSED) return
       // The service refused the stream, and the browser does not retry: the session ended, the service is not ready, or the
       // limit of streams is reached. The script retries with increasing delays and fetches the page each time.
-      source.close()
-      source = null
-      tell({ kind: 'closed' })
-      again = setTimeout(read, waitMs)
+      close()
+      look(null)
+      clearTimeout(again)
+      again = setTimeout(open, waitMs)
       waitMs = Math.min(2 * waitMs, 3e5)
     })
   }
-  const open = () => {
-    if (hasEnded || document.hidden) return
-    if (leave) {
-      // The user returned to the page while its stream was refused.
-      if (isReader && !source) read()
-      return
-    }
-    if (!isShared) {
-      leave = () => {}
-      return read()
-    }
-    channel = new BroadcastChannel(shared)
-    channel.onmessage = ({ data }) => {
-      if (data.kind !== 'hello') return receive(data)
-      if (source?.readyState === EventSource.OPEN) channel.postMessage({ kind: 'open', to: data.from })
-    }
-    const waiting = new AbortController()
-    const left = new Promise((done) => {
-      leave = () => {
-        done()
-        waiting.abort()
-      }
-    })
-    const hold = () => {
-      read()
-      return left
-    }
-    navigator.locks.request(shared, { signal: waiting.signal }, hold).catch(() => {})
-    channel.postMessage({ kind: 'hello', from: own })
-  }
-  // A hidden window leaves the stream to the others.
+  // Browsers limit the connections to one host, so hidden pages close their stream.
   const close = () => {
-    clearTimeout(again)
-    isReader = false
     source?.close()
     source = null
-    channel?.close()
-    channel = null
-    leave?.()
-    leave = null
   }
   document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()))
   addEventListener('pagehide', close)
@@ -128,6 +76,7 @@ function begin(address) {
   addEventListener('submit', () => {
     close()
     clearTimeout(timer)
+    clearTimeout(again)
     refreshing.abort()
     refreshing = new AbortController()
   })
