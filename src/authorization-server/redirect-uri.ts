@@ -1,6 +1,6 @@
 /** Validates redirect URIs of clients (RFC 9700 section 4.1.3, RFC 8252 section 7). */
+import { loopbackNames } from '../config/other-base-urls.ts'
 
-const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'])
 const longest = 2048
 
 /** Schemes that run or display their content, control the device, or cannot belong to an application. */
@@ -50,7 +50,7 @@ function isWebRedirect(url: URL, text: string): boolean {
   if (written !== url.host && written !== `${url.host}:${defaultPort(url)}`) return false
   if (/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(url.pathname) || /(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(text))
     return false
-  return url.protocol === 'https:' || loopbackNames.has(url.hostname)
+  return url.protocol === 'https:' || loopbackNames.includes(url.hostname)
 }
 
 /** An application-defined scheme in reverse-domain form belongs to the owner of the domain (RFC 8252 section 7.1). */
@@ -66,7 +66,7 @@ function defaultPort({ protocol }: URL): string {
 
 export function isLoopback(text: string): boolean {
   const url = URL.parse(text)
-  return url !== null && url.protocol === 'http:' && loopbackNames.has(url.hostname)
+  return url !== null && url.protocol === 'http:' && loopbackNames.includes(url.hostname)
 }
 
 /** Compares redirect URIs exactly, except for the port of a loopback URL, which a native application chooses at its start. */

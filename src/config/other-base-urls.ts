@@ -7,7 +7,8 @@ export interface OwnAddress {
   readonly config: Pick<Config, 'mode' | 'formerBaseUrls'>
 }
 
-const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+/** The names of this machine in URLs. */
+export const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 /**
  * Returns `BASE_URL` with the other names of this machine, at the same port. People give an AI client any of them, and the
