@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly isAlone?: (file: string) => boolean
   /** The tests of a file whose full name matches do not run. */
   readonly skipOf?: (file: string) => RegExp | undefined
-  /** The processor seconds that a file may take alone, with the processes that it starts. Default: 30. */
+  /** The processor seconds that a file may take alone on a fast machine, with the processes that it starts. Default: 30. */
   readonly processorLimit?: number
   /** Runs when all files have run, before the results are printed. Each returned sentence is a failure. */
   readonly finish?: () => Promise<readonly string[]>
@@ -28,6 +28,12 @@ export interface RunTotals {
   readonly failed: number
   readonly results: readonly FileResult[]
 }
+
+/**
+ * A file may take one of so many parts of the processor time of the run. That is 30 s where a complete run takes 35 minutes, and
+ * more on a machine on which everything takes longer.
+ */
+const partsOfRun = 70
 
 /** Number of files in the list of those that take the most processor time. */
 const slowestShown = 10
@@ -51,7 +57,7 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
   await Promise.all(Array.from({ length: options.concurrency }, lane))
   waiting = files.filter(isAlone)
   await lane()
-  const limit = options.processorLimit ?? 30
+  const limit = Math.max(options.processorLimit ?? 30, Math.round(processorSeconds() / partsOfRun))
   for (const [index, { file, processorSeconds: taken }] of results.entries()) {
     if (taken <= limit || signal?.aborted === true) continue
     // Processes that share a processor take more of its time, so a file is judged by its time alone.
