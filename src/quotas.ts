@@ -6,7 +6,7 @@ import { itemsQuota, namesQuota } from './property/quotas.ts'
 import type { Quota } from './quota/quota.ts'
 import { subscriptionsQuota } from './subscription/quotas.ts'
 import { relationshipsQuota } from './trust/trust-store.ts'
-import { webhooksQuota } from './webhook/quotas.ts'
+import { webhooksQuota } from './features/webhooks/quotas.ts'
 
 export const allQuotas: readonly Quota[] = [
   bytesQuota,

@@ -31,8 +31,8 @@ import type { Live } from '../live/live.ts'
 import { type ListHandleDeps, listHandle } from './list.ts'
 import { type ValueChange, declaredType, nameOf, segmentsOf, transactionHandle, updateIn } from './transaction.ts'
 import type { Transactions } from '../transaction/transactions.ts'
-import type { Webhooks } from '../webhook/webhooks.ts'
-import { webhooksHandle } from './webhooks.ts'
+import type { Webhooks } from '../features/webhooks/webhooks.ts'
+import { webhooksHandle } from '../features/webhooks/handle.ts'
 
 export interface HandleDeps
   extends HistoryHandleDeps,

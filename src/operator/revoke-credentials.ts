@@ -15,7 +15,7 @@ import type { Param, Store, Transaction } from '../store/store.ts'
 import { lifetimes } from '../token/one-time.ts'
 import { deletionNotices, receivesNotices } from '../trust/trust-notifications.ts'
 import { deleteTrust, findTrust } from '../trust/trust-store.ts'
-import { deleteWebhook } from '../webhook/webhook-store.ts'
+import { deleteWebhook } from '../features/webhooks/webhook-store.ts'
 
 export interface RevokeDeps {
   readonly store: Store

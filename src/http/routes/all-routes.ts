@@ -48,7 +48,7 @@ import { referenceRoutes } from './system/reference.ts'
 import { systemRoutes } from './system/system.ts'
 import { invitationRoutes } from './invitations/invitations.ts'
 import { trustRoutes } from './peers/trust.ts'
-import { webhookRoutes } from './webhooks/webhooks.ts'
+import { webhookRoutes } from '../../features/webhooks/routes.ts'
 
 /** The dependencies of all route handlers. */
 export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'baseUrl'> &

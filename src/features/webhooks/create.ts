@@ -1,7 +1,7 @@
-import { type JobRoom, workerDeps } from '../job/create.ts'
-import { JobWorker } from '../job/worker.ts'
-import type { PeerClient } from '../peer/peer-client.ts'
-import type { Runtime } from '../runtime.ts'
+import { type JobRoom, workerDeps } from '../../job/create.ts'
+import { JobWorker } from '../../job/worker.ts'
+import type { PeerClient } from '../../peer/peer-client.ts'
+import type { Runtime } from '../../runtime.ts'
 import { WebhookSender } from './sender.ts'
 import { Webhooks } from './webhooks.ts'
 

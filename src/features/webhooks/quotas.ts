@@ -1,5 +1,5 @@
 /** The quota of webhooks. */
-import type { Quota } from '../quota/quota.ts'
+import type { Quota } from '../../quota/quota.ts'
 
 export const webhooksQuota: Quota = {
   name: 'webhooks',

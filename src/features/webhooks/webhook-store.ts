@@ -1,6 +1,6 @@
 /** The SQL of webhooks. The statements of the worker begin with the comment `jobs`. */
-import type { Sealed } from '../secret/sealed.ts'
-import type { Param, Queries, Transaction } from '../store/store.ts'
+import type { Sealed } from '../../secret/sealed.ts'
+import type { Param, Queries, Transaction } from '../../store/store.ts'
 
 /** A webhook as it is stored. */
 export interface WebhookRow {

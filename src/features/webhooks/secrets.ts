@@ -1,7 +1,7 @@
 /** The stored secrets of a webhook. */
-import type { KeyRing } from '../secret/key-ring.ts'
-import { isKeyMissing, open, seal, type Sealed } from '../secret/sealed.ts'
-import { bindingOf, webhookSecrets } from '../secret/sealed-columns.ts'
+import type { KeyRing } from '../../secret/key-ring.ts'
+import { isKeyMissing, open, seal, type Sealed } from '../../secret/sealed.ts'
+import { bindingOf, webhookSecrets } from '../../secret/sealed-columns.ts'
 
 export interface Secrets {
   readonly secret: string
