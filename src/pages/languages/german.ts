@@ -552,6 +552,8 @@ const consent = (noun: Declined): Messages['consent'] => ({
   expired: 'Diese Seite ist abgelaufen oder wurde bereits verwendet. Beginnen Sie erneut in der App.',
   leaving: 'Zurück zur App',
   leavingText: 'Ihre Antwort ist auf dem Weg zur App. Falls sich die App nicht öffnet, geht es hier weiter:',
+  decided: 'Sie haben bereits geantwortet',
+  decidedText: 'Ihre erste Antwort gilt. Falls die App noch wartet, beginnen Sie dort erneut.',
   continueTo: (target: string) => `Weiter zu ${target}`,
   signedOut: `Sie sind nicht mehr bei ${noun.dies('dies', 'dative')} angemeldet. Beginnen Sie erneut in der App.`,
 })

@@ -1,9 +1,10 @@
 /** Redirects back to the client (RFC 6749 sections 4.1.2 and 4.1.2.1, RFC 9207). */
 import type { Actor } from '../../../actor/actor.ts'
-import type { Consents, GivenConsent } from '../../../authorization-server/consents.ts'
+import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
+import type { ConsentOnPage, Consents } from '../../../authorization-server/consents.ts'
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import { shownTarget, withParameters } from '../../../authorization-server/redirect-uri.ts'
-import { leavingPage } from '../../../pages/consent/leaving-view.ts'
+import { decidedPage, leavingPage } from '../../../pages/consent/leaving-view.ts'
 import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import { visible } from '../../../pages/shared/visible.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
@@ -14,16 +15,17 @@ export interface ClientRedirectDeps extends BaseUrl {
   readonly consents: Consents
 }
 
+/** @returns null when the page was decided in another way, or its code was used or has expired. */
 export async function backWithCode(
   deps: ClientRedirectDeps,
   owner: Actor,
-  given: GivenConsent,
+  consent: ConsentOnPage,
   status: 302 | 303,
-): Promise<HttpResponse> {
-  const { redirectUri, state, issuer = deps.baseUrl } = given.request
+): Promise<HttpResponse | null> {
+  const { redirectUri, state, issuer = deps.baseUrl } = consent.request
   try {
-    const code = await deps.consents.issueCode(owner, given)
-    return redirect(status, withParameters(redirectUri, { code, state, iss: issuer }))
+    const code = await deps.consents.issueCode(owner, consent)
+    return code === null ? null : redirect(status, withParameters(redirectUri, { code, state, iss: issuer }))
   } catch (error) {
     if (!(error instanceof OAuthError) || error.code !== 'invalid_target') throw error
     return backWithError(issuer, redirectUri, state, error, status)
@@ -56,4 +58,16 @@ export function leavingTo(deps: SiteDeps, request: HttpRequest, answer: HttpResp
   const { Location: _redirect, ...headers } = answer.headers
   const body = leavingPage(siteValues(deps, language), language, { target, shown: visible(shownTarget(target)) })
   return inLanguage(html(200, body, { ...headers, Refresh: `0; url=${target}` }), language)
+}
+
+/** Says that the page was decided before, without a code. The link leads to the site that the consent page named. */
+export function alreadyDecided(
+  deps: SiteDeps,
+  request: HttpRequest,
+  { redirectUri }: Pick<AuthorizationRequest, 'redirectUri'>,
+): HttpResponse {
+  const language = deps.languages.of(request)
+  const url = URL.parse(redirectUri)
+  const site = url?.protocol === 'https:' ? { target: `${url.origin}/`, shown: visible(url.host) } : null
+  return inLanguage(html(200, decidedPage(siteValues(deps, language), language, site)), language)
 }

@@ -1,7 +1,12 @@
 /** The owner’s decision on a client: on the page, and after a sign-in at a provider. */
 import type { Actor } from '../../../actor/actor.ts'
 import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
-import { type Consents, finishPath, type GivenConsent } from '../../../authorization-server/consents.ts'
+import {
+  type AskingPage,
+  type ConsentOnPage,
+  type Consents,
+  finishPath,
+} from '../../../authorization-server/consents.ts'
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -11,12 +16,11 @@ import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
-import type { BaseUrl } from '../../dispatch/urls.ts'
 import { browserOf } from '../../edge/cookies/cookies.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import { type HttpResponse, redirect } from '../../edge/response.ts'
 import { type AuthorizationRequestDeps, judgeAuthorizationRequest } from './authorize.ts'
-import { backWithCode, backWithError, type ClientRedirectDeps, leavingTo } from './client-redirect.ts'
+import { alreadyDecided, backWithCode, backWithError, type ClientRedirectDeps, leavingTo } from './client-redirect.ts'
 import { type OfferedTypeDeps, offeredTypes } from './consent-page.ts'
 import { approveDevice, denyDevice, type DeviceDecisionDeps } from './device-decision.ts'
 import { type OAuthFields, onPage } from './oauth-response.ts'
@@ -89,48 +93,61 @@ async function decide(
 ): Promise<HttpResponse> {
   return onPage(request, async () => {
     // Another site that obtained the form values must not decide for the owner.
-    if (visitor.site === 'other') {
-      throw pageRefusal(
-        'forged_request',
-        'Cannot accept the decision: another site sent it. Nothing was authorized.',
-        ({ consent }) => consent.foreign,
-      )
-    }
+    if (visitor.site === 'other') throw fromOtherSite()
     const fields = await body()
     if (fields.repeated !== null) throw new OAuthError('invalid_request', `${fields.repeated} is given twice`)
     // A custom consent form may repeat the request, which is then validated like a GET (CHOICE-60: both GET and POST).
     const judged = fields.has('client_id') ? await judgeAuthorizationRequest(deps, fields) : null
     if (judged !== null && 'answer' in judged) return judged.answer
     const decision = decisionIn(deps, fields)
-    const browser = browserOf(request)
-    const answered = browser === null ? null : await deps.consents.answered(fields.get('consent') ?? '', browser)
-    if (browser === null || answered === null) {
-      throw pageRefusal(
-        'forbidden',
-        'Cannot accept the decision: the page is too old, was used before, or belongs to another browser. Start again in the program.',
-        ({ consent }) => consent.expired,
-        { needsBrowser: true },
-      )
-    }
-    const asked = answered.request
-    if (decision.kind === 'deny') return denied(deps, request, asked)
+    const asking: AskingPage = { page: fields.get('consent') ?? '', browser: browserOf(request) ?? '' }
+    const asked = await askedOn(deps, asking)
+    const page = { ...asking, request: asked.request }
+    if (decision.kind === 'deny') return refused(deps, request, { ...page, error: ownerRefused() })
     const { trustType } = decision
-    if (decision.kind === 'sign-in') {
-      const given = await deps.consents.give({ request: asked, trustType }, browser)
-      const redirectTo = `${deps.basePath}${finishPath}?consent=${given}`
+    if (decision.kind === 'sign-in' && !asked.isDecided) {
+      const begun = await deps.consents.beginSignIn(asking, trustType)
+      const redirectTo = `${deps.basePath}${finishPath}?consent=${begun}`
       const { provider, hint } = decision
       return redirect(303, beginAddress(deps, provider, { redirect: redirectTo, hint, isFresh: true }))
     }
     const owner = await signedInOwner(deps, visitor)
-    if (owner === null || owner.id !== answered.ownerId) {
-      throw pageRefusal(
-        'forbidden',
-        'Cannot authorize the client: the owner on the page is no longer signed in. Start again in the program.',
-        ({ consent }) => consent.signedOut,
-      )
-    }
-    return agreed(deps, { request, owner, given: { request: asked, trustType } }, 303)
+    if (decision.kind === 'allow' && owner?.id !== asked.ownerId) throw signedOut()
+    // The page was decided after a sign-in at a provider, and its form comes again.
+    if (owner === null) return alreadyDecided(deps, request, asked.request)
+    return agreed(deps, { request, owner, consent: { ...page, trustType } }, 303)
   })
+}
+
+/** @throws ServiceError `forbidden` for a value that is too old, invented, or of another browser. */
+async function askedOn(
+  { consents }: ConsentRouteDeps,
+  asking: AskingPage,
+): Promise<NonNullable<Awaited<ReturnType<Consents['asked']>>>> {
+  const asked = asking.browser === '' ? null : await consents.asked(asking)
+  if (asked !== null) return asked
+  throw pageRefusal(
+    'forbidden',
+    'Cannot accept the decision: the page is too old, or belongs to another browser. Start again in the program.',
+    ({ consent }) => consent.expired,
+    { needsBrowser: true },
+  )
+}
+
+function fromOtherSite(): ServiceError {
+  return pageRefusal(
+    'forged_request',
+    'Cannot accept the decision: another site sent it. Nothing was authorized.',
+    ({ consent }) => consent.foreign,
+  )
+}
+
+function signedOut(): ServiceError {
+  return pageRefusal(
+    'forbidden',
+    'Cannot authorize the client: the owner on the page is no longer signed in. Start again in the program.',
+    ({ consent }) => consent.signedOut,
+  )
 }
 
 type Decision =
@@ -172,9 +189,10 @@ async function finish(
   return onPage(request, async () => {
     const browser = browserOf(request)
     const owner = refusal === undefined ? await signedInOwner(deps, visitor) : null
-    const isOver = owner === null && refusal === undefined
-    const given = browser === null || isOver ? null : await deps.consents.given(consent, browser)
-    if (given !== null && refusal !== undefined) return failed(deps, request, given.request, refusal)
+    const mayFinish = owner !== null || refusal !== undefined
+    const given = browser === null || !mayFinish ? null : await deps.consents.signedIn(consent, browser)
+    if (given !== null && refusal !== undefined)
+      return refused(deps, request, { ...given, error: signInFailed(refusal) }, 302)
     if (owner === null || given === null) {
       throw new ServiceError(
         'forbidden',
@@ -182,62 +200,64 @@ async function finish(
         { needsBrowser: true },
       )
     }
-    return agreed(deps, { request, owner, given }, 302)
+    return agreed(deps, { request, owner, consent: given }, 302)
   })
 }
 
 interface Agreement {
   readonly request: HttpRequest
   readonly owner: Actor
-  readonly given: GivenConsent
+  readonly consent: ConsentOnPage
 }
 
 /** Leads to the client with its code, or lets the device fetch its tokens. */
 async function agreed(
   deps: ConsentRouteDeps,
-  { request, owner, given }: Agreement,
+  { request, owner, consent }: Agreement,
   status: 302 | 303,
 ): Promise<HttpResponse> {
-  const { device } = given.request
-  return device === undefined
-    ? leavingTo(deps, request, await backWithCode(deps, owner, given, status))
-    : approveDevice(deps, request, { owner, given, device })
+  const { device } = consent.request
+  if (device !== undefined) {
+    const shown = await approveDevice(deps, request, { owner, consent, device })
+    return shown ?? alreadyDecided(deps, request, consent.request)
+  }
+  const back = await backWithCode(deps, owner, consent, status)
+  return back === null ? alreadyDecided(deps, request, consent.request) : leavingTo(deps, request, back)
 }
 
-function denied(
+interface Refused extends AskingPage {
+  readonly request: AuthorizationRequest
+  readonly error: OAuthError
+}
+
+/** Leads to the client with the error, or lets the device know. */
+async function refused(
   deps: ConsentRouteDeps,
   request: HttpRequest,
-  { device, redirectUri, state, issuer = deps.baseUrl }: AuthorizationRequest,
-): Promise<HttpResponse> | HttpResponse {
-  if (device !== undefined) return denyDevice(deps, request, device)
-  const error = new OAuthError('access_denied', 'The owner did not authorize the client')
-  return leavingTo(deps, request, backWithError(issuer, redirectUri, state, error, 303))
+  { request: wanted, error, ...consent }: Refused,
+  status: 302 | 303 = 303,
+): Promise<HttpResponse> {
+  const { device, redirectUri, state, issuer = deps.baseUrl } = wanted
+  if (device !== undefined) {
+    const shown = await denyDevice(deps, request, { consent, device, error })
+    return shown ?? alreadyDecided(deps, request, wanted)
+  }
+  if (!(await deps.consents.refuse(consent, error))) return alreadyDecided(deps, request, wanted)
+  return leavingTo(deps, request, backWithError(issuer, redirectUri, state, error, status))
 }
 
-function failed(
-  deps: ConsentRouteDeps,
-  request: HttpRequest,
-  asked: AuthorizationRequest,
-  refusal: string,
-): Promise<HttpResponse> | HttpResponse {
-  return asked.device === undefined
-    ? leavingTo(deps, request, backRefused(deps, asked, refusal))
-    : denyDevice(deps, request, asked.device)
+function ownerRefused(): OAuthError {
+  return new OAuthError('access_denied', 'The owner did not authorize the client')
 }
 
-/** Redirects to the client with the error of a failed sign-in. */
-function backRefused(
-  { baseUrl }: BaseUrl,
-  { redirectUri, state, issuer = baseUrl }: AuthorizationRequest,
-  why: string,
-): HttpResponse {
-  const error = unforeseen.has(why)
+/** The error that the client receives after a failed sign-in. */
+function signInFailed(why: string): OAuthError {
+  return unforeseen.has(why)
     ? new OAuthError('server_error', 'The provider could not authenticate the owner')
     : new OAuthError(
         'access_denied',
         why === 'no_address' ? 'The provider has no verified address of the owner' : 'The owner did not sign in',
       )
-  return backWithError(issuer, redirectUri, state, error)
 }
 
 /** Sign-in reasons and provider codes that are failures, not decisions of the owner. */
