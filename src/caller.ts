@@ -3,6 +3,7 @@
 /** How the credential arrived. Browsers add cookies to requests of any site, so a cookie counts for less. */
 export type Via = 'basic' | 'bearer' | 'cookie'
 
+/** The authenticated origin of a request. @public */
 export type Caller =
   | { readonly kind: 'anonymous' }
   /** The application itself, in process. */

@@ -61,6 +61,7 @@ export const catalogue = {
   shutting_down: { status: 503, text: 'The service is shutting down' },
 } as const satisfies Record<string, { status: number; text: string }>
 
+/** A code of the error catalog, as clients receive it. @public */
 export type ErrorCode = keyof typeof catalogue
 
 export interface ErrorDetail {
@@ -84,7 +85,7 @@ export interface ErrorDetail {
   readonly onPage?: (messages: never) => string
 }
 
-/** An error with a catalogue code and a message for the caller. Only the log shows its reason and cause. */
+/** An error with a catalogue code and a message for the caller. Only the log shows its reason and cause. @public */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ErrorCode

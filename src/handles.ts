@@ -2,18 +2,14 @@
 export type {
   Activity,
   ActivityPage,
-  ActivitySearch,
   ActorClient,
   Allowance,
-  AskedOperation,
   ClientsHandle,
-  ClientStats,
   Delivery,
   ListHandle,
   ListItem,
   ListItemWithHandle,
   ListMetadata,
-  ProviderAccess,
   RemoteHandle,
   RemoteListHandle,
   ServiceConnection,
@@ -28,18 +24,12 @@ export type {
   TrustHandle,
 } from './app/actor-handle.ts'
 export type { Alarm, AlarmsHandle, TransactionAlarms } from './app/background/alarms.ts'
-export type {
-  Webhook,
-  WebhookDelivery,
-  WebhookEvent,
-  WebhookOptions,
-  WebhooksHandle,
-} from './app/background/webhooks.ts'
-export type { FileContent, FileInfo, FileOptions, FilePage, FilesHandle, OpenFile } from './app/files/file-handle.ts'
-export type { ChangeSelection, HistoryHandle, PastChange } from './app/history/history-handle.ts'
+export type { Webhook, WebhookDelivery, WebhooksHandle } from './app/background/webhooks.ts'
+export type { FileInfo, FilePage, FilesHandle, OpenFile } from './app/files/file-handle.ts'
+export type { HistoryHandle, PastChange } from './app/history/history-handle.ts'
 export type { ActorInvitation, InvitationsHandle, NewInvitation } from './app/access/invitations.ts'
-export type { ActorKey, KeyGrant, KeysHandle, NewKey } from './app/keys.ts'
-export type { ListQuery, ListQueryPage, ListWhere, QueriedItem } from './app/list-query.ts'
+export type { ActorKey, KeysHandle, NewKey } from './app/keys.ts'
+export type { ListQuery, ListQueryPage, QueriedItem } from './app/list-query.ts'
 export type { PeerHandle, PeerListHandle, PeerListPage } from './app/peer-handle.ts'
-export type { NewGrant, Withdrawal } from './permission/grants.ts'
+export type { NewGrant } from './permission/grants.ts'
 export type { TrustRecord } from './app/trust-record.ts'

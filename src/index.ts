@@ -23,42 +23,32 @@ export {
   type TroupeOptions,
 } from './troupe.ts'
 export { type NodeHandler, toNodeHandler } from './node-handler.ts'
-export { ServiceError, type ErrorCode, type ErrorDetail } from './errors.ts'
+export { ServiceError, type ErrorCode } from './errors.ts'
 export { google } from './sign-in/providers/google.ts'
 export { github } from './sign-in/providers/github.ts'
 export { apple } from './sign-in/providers/apple.ts'
 export { openid } from './sign-in/providers/openid.ts'
 export { passkey } from './sign-in/passkey/passkey-plan.ts'
 export { emailLink } from './sign-in/email-link/email-link.ts'
-export type {
-  AppleSettings,
-  OpenIdSettings,
-  ProviderDeclaration,
-  ProviderSettings,
-} from './sign-in/providers/settings.ts'
+export type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 export { ConfigError } from './config/config.ts'
 export { StoreStartError } from './store/start-error.ts'
 export { ListenError, type Listening } from './http/edge/server.ts'
 export type { NewActor } from './actor/actors.ts'
-export type { AllActors } from './actor/all-actors.ts'
 export type { ActorHandle, TransactionHandle } from './app/actor-handle.ts'
 export type { Authenticate, HostUser } from './app/embedding/authenticate.ts'
 export type { BegunSession, HostRequest, RequestCaller, SessionsApi } from './app/embedding/sessions.ts'
-export type { PropertyPath } from './app/property-path.ts'
-export type { ServiceDeclaration, ServiceRequest } from './app/service-declaration.ts'
+export type { ServiceDeclaration } from './app/service-declaration.ts'
 export type {
-  Annotations,
   AppCallbackCall,
   AppCallbackHandler,
   BotCall,
   BotHandler,
   CallbackCall,
   CallbackHandler,
-  CallbackOptions,
   Call,
   CompanionKind,
   EventHandler,
-  EventName,
   Events,
   ExclusiveHandler,
   Handler,
@@ -69,7 +59,6 @@ export type {
   PropertyAccess,
   PropertyHook,
   PropertyHooks,
-  PropertyOperation,
   ResourceHandler,
   ResultFor,
   SubscriptionCall,
@@ -79,24 +68,20 @@ export type {
   TrustEvent,
 } from './app/declarations.ts'
 export type { DeclaredList, DeclaredProperty, ListDeclaration, PropertyDeclaration } from './app/data-declarations.ts'
-export type { DeclaredSchema, InferData, InferInput, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
+export type { DeclaredSchema, InferData, InferInput, InferOutput, JsonSchema } from './app/schema.ts'
 export { PeerRefused, PeerTimeout, PeerUnreachable } from './app/peer-errors.ts'
-export type { AlarmDeclaration, AlarmOptions, DeclaredAlarm } from './app/background/alarms.ts'
+export type { AlarmDeclaration, DeclaredAlarm } from './app/background/alarms.ts'
 export type {
   AlarmCall,
   AlarmHandler,
-  ChangeCaller,
-  ChangeEvent,
   FileChanged,
   ListChanged,
   PropertyChanged,
   ScheduleCall,
-  ScheduleTiming,
 } from './app/background/background.ts'
 export type { Caller } from './caller.ts'
-export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'
-export type { OperationOf, Rule, RuledCategory, Rules } from './permission/rules.ts'
+export type { Rules } from './permission/rules.ts'
 export type { TrustType } from './permission/trust-types.ts'
-/** A template tag for the pages of an application. It escapes every inserted value. */
+/** A template tag for the pages of an application. It escapes every inserted value. @public */
 export { html } from 'hono/html'

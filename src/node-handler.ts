@@ -3,13 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toNodeListener } from './http/edge/node.ts'
 import type { App } from './troupe.ts'
 
-/** A request listener for node:http and Express. It calls `next` only when the application cannot start. */
+/** A request listener for node:http and Express. It calls `next` only when the application cannot start. @public */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error: unknown) => void) => void
 
 /**
  * Makes a request listener, as in `http.createServer(toNodeHandler(app))` or `expressApp.use('/actors', toNodeHandler(app))`.
  * `baseUrl` must have the same path as the mount point. The next request retries a failed start; `await app.start()`
  * reports the failure early.
+ *
+ * @public
  */
 export function toNodeHandler(app: App): NodeHandler {
   let listener: ReturnType<typeof toNodeListener> | undefined

@@ -18,21 +18,9 @@
  * await t.clock.advance('1h')
  * ```
  */
-export {
-  type RelatedActor,
-  type SecondOptions,
-  type TestClock,
-  testing,
-  type Testing,
-  type TestingOptions,
-  type TestSettings,
-  type WaitingCall,
-} from './testing/testing.ts'
+export { type TestClock, testing, type Testing, type TestingOptions } from './testing/testing.ts'
 export { ClientRefused, RequestRefused } from './testing/refused.ts'
-export type { AiClient, ListedPrompt, ListedResource, ListedTool, ToolCallResult } from './testing/ai-client.ts'
-export type { ClientOptions } from './testing/authorize-client.ts'
+export type { AiClient, ToolCallResult } from './testing/ai-client.ts'
 export type { TestRequest } from './testing/browser.ts'
-export type { Duration } from './testing/clock.ts'
 export type { LogEntry, TestLog } from './testing/log.ts'
-export type { Outside } from './testing/network.ts'
 export type { TestPerson } from './testing/person.ts'

@@ -74,12 +74,13 @@ import { createService, type Service, type ServiceOptions } from './service.ts'
 import type { ConsoleOptions } from './pages/languages/language.ts'
 import type { OwnPages } from './pages/shared/page-set.ts'
 
+/** The options of `troupe(…)`: the identity of the application, its pages and sign-in, and every setting. @public */
 export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, 'type'>> {
   /** A URN or URL that names the kind of actor, such as `urn:actingweb:example.com:notes`. */
   readonly type: string
-  /** Application-defined pages that replace built-in pages. */
+  /** Application-defined pages that replace built-in pages. @experimental */
   readonly pages?: OwnPages
-  /** The languages of the pages, their messages, and the noun for an actor. */
+  /** The languages of the pages, their messages, and the noun for an actor. @experimental */
   readonly console?: ConsoleOptions
   /** Identity providers: `[google({ … }), openid({ … })]`. `TROUPE_PROVIDERS` may add more. */
   readonly signIn?: readonly ProviderDeclaration[]
@@ -92,6 +93,7 @@ export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, '
   readonly env?: Environment
 }
 
+/** The result of `app.actors.create`. @public */
 export interface CreatedActor {
   readonly actor: ActorHandle
   readonly passphrase: string
@@ -99,7 +101,11 @@ export interface CreatedActor {
   readonly isNew: boolean
 }
 
-/** Access to actors from application code. It needs no rights, and property hooks see the caller `application`. */
+/**
+ * Access to actors from application code. It needs no rights, and property hooks see the caller `application`.
+ *
+ * @public
+ */
 export interface ActorsApi {
   /** @throws ServiceError `creator_exists`, `conflict`, `invalid_value` */
   create(actor?: NewActor): Promise<CreatedActor>
@@ -122,13 +128,13 @@ export interface ActorsApi {
   delete(id: string): Promise<boolean>
 }
 
-/** The default export of `seed.ts`, which `troupe actors seed` runs to create actors and their data. */
+/** The default export of `seed.ts`, which `troupe actors seed` runs to create actors and their data. @public */
 export type Seed = (given: { readonly app: App; readonly actors: ActorsApi }) => Promise<void> | void
 
-/** Access to OAuth clients that registered themselves and belong to no actor. */
+/** Access to OAuth clients that registered themselves and belong to no actor. @public */
 export type ClientsApi = Pick<ClientsHandle, 'get' | 'delete' | 'stats'>
 
-/** The dependencies that a test or an embedding program may replace before the service starts. */
+/** The dependencies that a test may replace before the service starts. @internal */
 export type Replaceable = Pick<
   ServiceOptions,
   | 'log'
@@ -147,6 +153,7 @@ export type Replaceable = Pick<
   | 'providers'
 >
 
+/** An application: its declarations, and the service that runs them. @public */
 export class App {
   readonly #options: TroupeOptions
   readonly #replaced: Replaceable
@@ -155,6 +162,9 @@ export class App {
   readonly #servers: Listening[] = []
 
   /** @throws ConfigError when the options have no type. */
+  constructor(options: TroupeOptions)
+  /** @internal */
+  constructor(options: TroupeOptions, replaced: Replaceable)
   constructor(options: TroupeOptions, replaced: Replaceable = {}) {
     requireType(options.type)
     this.#options = options
@@ -315,7 +325,7 @@ export class App {
     return this
   }
 
-  /** Declares a kind of companion for `actor.trust.companion(name)`. The kind `myself` always exists. */
+  /** Declares a kind of companion for `actor.trust.companion(name)`. The kind `myself` always exists. @experimental */
   companion(name: string, kind: CompanionKind): this {
     this.#registry.addCompanion(name, kind)
     return this
@@ -330,13 +340,15 @@ export class App {
   /**
    * Declares a third-party service that owners can connect: `app.service('dropbox', { authorizationUrl, tokenUrl,
    * clientId, clientSecret, scopes })`. The environment may set fields (`TROUPE_SERVICE_DROPBOX_CLIENT_SECRET`).
+   *
+   * @experimental
    */
   service(name: string, declaration: ServiceDeclaration): this {
     this.#registry.addService(name, declaration)
     return this
   }
 
-  /** Handles the messages to `POST /bot`, which needs `TROUPE_BOT_TOKEN`. */
+  /** Handles the messages to `POST /bot`, which needs `TROUPE_BOT_TOKEN`. @experimental */
   bot(handler: BotHandler): this {
     this.#registry.addBot(handler)
     return this
@@ -575,7 +587,7 @@ function created({ actor, passphrase, isNew }: Created, handleOf: Service['handl
   return { actor: handleOf(actor), passphrase, isNew }
 }
 
-/** Creates an application. Declare its methods, actions and hooks on the result, then serve it. */
+/** Creates an application. Declare its methods, actions and hooks on the result, then serve it. @public */
 export function troupe(options: TroupeOptions): App {
   return new App(options)
 }

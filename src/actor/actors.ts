@@ -35,6 +35,7 @@ import {
 import { lockCreator } from './creator-store.ts'
 import { insertNew, SharedInserts } from './shared-inserts.ts'
 
+/** The input of `app.actors.create`. @public */
 export interface NewActor {
   readonly creator?: string | undefined
   /** Default, also when empty: a random passphrase. */

@@ -83,6 +83,8 @@ export interface WritingHandle {
 
 /**
  * An actor in a transaction. Reads see the changes of the transaction. All changes are stored together at its end, or none.
+ *
+ * @public
  */
 export interface TransactionHandle extends ReadingHandle, WritingHandle, AlarmSetting {
   readonly id: string
@@ -94,6 +96,7 @@ export interface TransactionHandle extends ReadingHandle, WritingHandle, AlarmSe
   readonly alarms: TransactionAlarms
 }
 
+/** An actor, for the code of the application. Its calls need no rights. @public */
 export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSetting {
   readonly id: string
   readonly creator: string
@@ -153,7 +156,7 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
   /** Files of this actor: bytes with a name and a media type. */
   readonly files: FilesHandle
 
-  /** The changes of properties and lists, with what they replaced. `undo` takes them back. */
+  /** The changes of properties and lists, with what they replaced. `undo` takes them back. @experimental */
   readonly history: HistoryHandle
 
   /** URLs that receive the changes of this actor. */
@@ -162,7 +165,7 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
   /** The sign-in of the owner. */
   readonly signIn: SignInHandle
 
-  /** The actor's connections to third-party services. */
+  /** The actor's connections to third-party services. @experimental */
   readonly services: ServicesHandle
 
   /**
@@ -175,7 +178,7 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
   readonly clients: ClientsHandle
   /** API keys: credentials of programs and devices, each with its own rights. */
   readonly keys: KeysHandle
-  /** Links that connect another person with the actor. */
+  /** Links that connect another person with the actor. @experimental */
   readonly invitations: InvitationsHandle
 
   /**
@@ -187,6 +190,7 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
   activity(query?: ActivitySearch): Promise<ActivityPage>
 }
 
+/** The sign-in of the owner of an actor. @public */
 export interface SignInHandle {
   /** Returns undefined when the owner never signed in through a provider. */
   get(): Promise<SignIn | undefined>
@@ -197,6 +201,7 @@ export interface SignInHandle {
   providerTokens(): Promise<ProviderAccess | undefined>
 }
 
+/** The stored facts about the sign-in of an owner. @public */
 export interface SignIn {
   /** The email address, or the provider's id for the person. */
   readonly identifier: string
@@ -221,6 +226,7 @@ export interface ProviderAccess {
   readonly refreshToken?: string
 }
 
+/** The third-party services of an actor. @experimental */
 export interface ServicesHandle {
   /** @throws ServiceError `not_found` for a service that is not declared. */
   get(name: string): ServiceHandle
@@ -228,6 +234,7 @@ export interface ServicesHandle {
   list(): Promise<{ readonly name: string; readonly connected: boolean }[]>
 }
 
+/** A third-party service that the owner of an actor can connect. @experimental */
 export interface ServiceHandle {
   readonly name: string
   /**
@@ -259,6 +266,7 @@ export interface ServiceHandle {
   disconnect(): Promise<boolean>
 }
 
+/** Facts about the connection to a third-party service. @experimental */
 export interface ServiceConnection {
   readonly connectedAt: Date
   /** Expiry of the access token; null when the service states none. */
@@ -267,7 +275,7 @@ export interface ServiceConnection {
   readonly scope: string
 }
 
-/** Clients of the authorization server that belong to an actor. */
+/** Clients of the authorization server that belong to an actor. @public */
 export interface ClientsHandle {
   /**
    * Creates a client that acts for this actor with the rights of `trustType`. It gets tokens at `/oauth/token` by
@@ -302,6 +310,7 @@ export interface ClientsHandle {
   stats(): Promise<ClientStats>
 }
 
+/** A program that acts for an actor. @public */
 export interface ActorClient {
   readonly clientId: string
   readonly name: string
@@ -342,13 +351,14 @@ export interface ActivitySearch {
   readonly cursor?: string
 }
 
+/** A page of the audit log. @public */
 export interface ActivityPage {
   readonly entries: readonly Activity[]
   /** Cursor of the next page, with older entries; null on the last page. */
   readonly next: string | null
 }
 
-/** An entry of the audit log. It never contains a value, a query or a credential. */
+/** An entry of the audit log. It never contains a value, a query or a credential. @public */
 export interface Activity {
   /** Time of the first access; `times` counts repetitions within a minute. */
   readonly at: Date
@@ -374,7 +384,7 @@ export type AskedOperation =
   | OperationOf<Exclude<RuledCategory, 'resources'>>
   | { [Category in RuledCategory]: `${Category}.${OperationOf<Category>}` }[RuledCategory]
 
-/** Whether a peer may do an operation. */
+/** Whether a peer may do an operation. @public */
 export interface Allowance {
   readonly allowed: boolean
   /** The reason in one sentence, which names the rule. */
@@ -396,6 +406,7 @@ export interface TrustSelection {
   readonly peerId?: string
 }
 
+/** The relationships of an actor. @public */
 export interface TrustHandle {
   /** Returns the relationships, ordered by peer id. They are in memory together; `all` reads them page by page. */
   list(filter?: TrustSelection): Promise<TrustRecord[]>
@@ -441,12 +452,19 @@ export interface TrustHandle {
    * Returns the relationship with the companion of this kind. Creates the companion when it does not exist.
    *
    * @throws ServiceError `peer_failed` when the other service rejects the request or fails, `bad_request` for an unknown kind.
+   * @experimental
    */
   companion(kind: string): Promise<TrustRecord>
-  /** Deletes the companion and the relationship with it. Returns whether it existed. @throws ServiceError `peer_failed` */
+  /**
+   * Deletes the companion and the relationship with it. Returns whether it existed.
+   *
+   * @throws ServiceError `peer_failed`
+   * @experimental
+   */
   deleteCompanion(kind: string): Promise<boolean>
 }
 
+/** The subscriptions of peers to an actor. @public */
 export interface SubscriptionsHandle {
   /** Returns the subscriptions of all peers, or of one peer, to this actor; oldest first. */
   listeners(peerId?: string): Promise<Subscription[]>
@@ -465,7 +483,7 @@ export interface SubscriptionsHandle {
   redrive(peerId: string, subscriptionId: string): Promise<number | undefined>
 }
 
-/** The stored copy of a peer's data, updated by subscriptions. Reading it sends no request to the peer. */
+/** The stored copy of a peer's data, updated by subscriptions. Reading it sends no request to the peer. @public */
 export interface RemoteHandle {
   /**
    * Returns the value, or the items of a list; undefined when the copy does not contain the name. The types are those of this
@@ -489,7 +507,7 @@ export interface RemoteHandle {
   permissions(): Promise<Json | undefined>
 }
 
-/** A list in the copy of a peer's data. Reading it sends no request to the peer. */
+/** A list in the copy of a peer's data. Reading it sends no request to the peer. @public */
 export interface RemoteListHandle<Item = Json> {
   readonly name: string
   /** Whether the copy contains the list. */
@@ -513,6 +531,7 @@ export interface RemoteListHandle<Item = Json> {
   count(where?: ListWhere<Item>): Promise<number>
 }
 
+/** The result of a sync. @public */
 export interface SyncSummary {
   readonly subscriptions: readonly {
     readonly subscriptionid: string
@@ -525,7 +544,7 @@ export interface SyncSummary {
   readonly trustEnded: boolean
 }
 
-/** A subscription in either direction, in its wire form. */
+/** A subscription in either direction, in its wire form. @public */
 export interface Subscription {
   readonly id: string
   readonly peerid: string
@@ -539,7 +558,7 @@ export interface Subscription {
   readonly callback: boolean
 }
 
-/** The outcome of one diff. */
+/** The outcome of one diff. @public */
 export interface Delivery {
   readonly sequence: number
   /** `superseded`: replaced by a resync or by the peer's acknowledgement. `unsent`: stored for polling only. */
@@ -552,16 +571,18 @@ export interface Delivery {
   readonly acknowledgedAt: Date | null
 }
 
+/** An item of a list, with its index. @public */
 export interface ListItem<Item = Json> {
   readonly index: number
   readonly item: Item
 }
 
-/** A version of an item: a write through its handle fails after another write changed the item. */
+/** A version of an item: a write through its handle fails after another write changed the item. @public */
 export interface ListItemWithHandle<Item = Json> extends ListItem<Item> {
   readonly handle: string
 }
 
+/** Facts about a list. @public */
 export interface ListMetadata {
   readonly description: string
   readonly explanation: string
@@ -575,6 +596,8 @@ export interface ListMetadata {
 
 /**
  * An ordered list. Its first item or `create` creates it. Indexes count from 0; negative indexes count from the end.
+ *
+ * @public
  */
 export interface ListHandle<Item = Json, Given = Json | object> {
   readonly name: string
@@ -637,6 +660,8 @@ export interface ListHandle<Item = Json, Given = Json | object> {
 /**
  * A list in a transaction. Its reads and queries see the changes of the transaction. The handle of an item that the transaction
  * wrote is valid in this transaction.
+ *
+ * @public
  */
 export type TransactionListHandle<Item = Json, Given = Json | object> = Omit<
   ListHandle<Item, Given>,

@@ -40,6 +40,7 @@ export type ItemField<Item> = Item extends readonly unknown[]
     ? keyof Item & string
     : never
 
+/** The declaration of a property. @public */
 export interface PropertyDeclaration<S extends DeclaredSchema = DeclaredSchema> {
   /** Every value that is stored fits this schema, however it is written. A schema that waits for a promise is refused. */
   readonly schema: S
@@ -63,6 +64,7 @@ export interface PropertyDeclaration<S extends DeclaredSchema = DeclaredSchema> 
  */
 export type Migrate<S extends DeclaredSchema> = (old: unknown, from: number) => InferInput<S>
 
+/** The declaration of a list. @public */
 export interface ListDeclaration<S extends DeclaredSchema = DeclaredSchema> {
   /** Every item that is stored fits this schema, however it is written. A schema that waits for a promise is refused. */
   readonly item: S
@@ -87,6 +89,7 @@ export interface ListDeclaration<S extends DeclaredSchema = DeclaredSchema> {
  * @typeParam Given the type of a value to write.
  * @typeParam Missing what a read returns before the property was set: `undefined` without a default.
  * @typeParam Name the name, for clients that are typed from the application.
+ * @public
  */
 export interface DeclaredProperty<Value = Json, Given = Value, Missing = undefined, Name extends string = string> {
   readonly kind: 'property'
@@ -101,6 +104,7 @@ export interface DeclaredProperty<Value = Json, Given = Value, Missing = undefin
  * @typeParam Item the type of an item that is read.
  * @typeParam Given the type of an item to write.
  * @typeParam Name the name, for clients that are typed from the application.
+ * @public
  */
 export interface DeclaredList<Item = Json, Given = Item, Name extends string = string> {
   readonly kind: 'list'

@@ -11,6 +11,8 @@ import type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './
  * The result of a handler: any JSON value. `undefined` means that the handler did its work and has no result (204).
  * `null` means that the handler declined the call, so the next handler of the name runs. Methods, actions and resources may
  * also return a `Response`: a file, CSV or a stream. The service drops headers that it owns, such as cookies.
+ *
+ * @public
  */
 export type HandlerResult = Json | object | undefined | void
 type Awaitable<T> = T | Promise<T>
@@ -18,12 +20,15 @@ type Awaitable<T> = T | Promise<T>
 /**
  * The type that a handler returns for a declared output. It includes `null`, which declines the call. An output that is
  * JSON Schema, and an absent one, allow any result.
+ *
+ * @public
  */
 export type ResultFor<S> =
   S extends StandardSchema<infer Output> ? (unknown extends Output ? HandlerResult : Output | null) : HandlerResult
 
 export type PropertyOperation = 'get' | 'put' | 'post' | 'delete'
 
+/** The input of a property hook: who accesses which value, and how. @public */
 export interface PropertyAccess {
   /** Reads and writes without calling property hooks again. */
   readonly actor: ActorHandle
@@ -38,12 +43,14 @@ export interface PropertyAccess {
   readonly path: readonly string[]
 }
 
-/** Returns the value, changed or not. `null` hides the value from a read and rejects a write. */
+/** Returns the value, changed or not. `null` hides the value from a read and rejects a write. @public */
 export type PropertyHook = (access: PropertyAccess) => Awaitable<Json | undefined>
+/** The hooks of a property, one for each kind of access. @public */
 export type PropertyHooks = { readonly [operation in PropertyOperation]?: PropertyHook }
 
 export type { Annotations }
 
+/** The declaration of a method or an action. @public */
 export interface OperationMetadata<
   S extends DeclaredSchema = DeclaredSchema,
   R extends DeclaredSchema = DeclaredSchema,
@@ -100,6 +107,7 @@ export interface MethodMetadata<
   readonly mcp?: M
 }
 
+/** The input of a handler: the actor, the caller and the checked input. @public */
 export interface Call<Input = unknown, Actor = ActorHandle> {
   readonly actor: Actor
   readonly caller: Caller
@@ -109,14 +117,15 @@ export interface Call<Input = unknown, Actor = ActorHandle> {
   readonly mcp?: McpCall
 }
 
+/** Handles a method or an action. @public */
 export type Handler<Input = unknown, Result = HandlerResult> = (call: Call<Input>) => Awaitable<Result>
 export type TypedHandler<S extends DeclaredSchema, R extends DeclaredSchema> = Handler<InferOutput<S>, ResultFor<R>>
-/** A handler of an exclusive operation. */
+/** A handler of an exclusive operation. @public */
 export type ExclusiveHandler<Input = unknown, Result = HandlerResult> = (
   call: Call<Input, TransactionHandle>,
 ) => Awaitable<Result>
 
-/** A request for an application-defined page below `/<actor>/www/`. */
+/** A request for an application-defined page below `/<actor>/www/`. @public */
 export interface PageCall {
   readonly actor: ActorHandle
   readonly caller: Caller
@@ -131,20 +140,25 @@ export interface PageCall {
  * `pages.custom`. It receives the values of every page (`id`, `url`, `actor_root`, `actor_www`, `csrf_token` …), overridden
  * by `data`. A `Response` is sent as it is. Any other object is sent as JSON. Any other
  * result means 404.
+ *
+ * @public
  */
 export type PageHandler = (call: PageCall) => Awaitable<HandlerResult>
 
-/** Input: the parsed body with `method` set to the HTTP method. */
+/** Input: the parsed body with `method` set to the HTTP method. @public */
 export type ResourceHandler = Handler<{ readonly [member: string]: Json }>
 
+/** The input of a bot handler. @experimental */
 export interface BotCall {
   readonly path: string
   readonly method: string
   readonly bot_token: string
   readonly body?: Json
 }
+/** Handles the messages to `POST /bot`. @experimental */
 export type BotHandler = (call: BotCall) => Awaitable<HandlerResult>
 
+/** The input of a callback handler. @public */
 export interface CallbackCall {
   readonly actor: ActorHandle
   /** `anonymous` on public callbacks called without credentials. */
@@ -153,7 +167,11 @@ export interface CallbackCall {
   /** The parsed body, with `method` set to GET, POST (also for PUT) or DELETE. */
   readonly data: { readonly [member: string]: Json }
 }
-/** Handles a callback. An object is the response; another truthy result sends `true`; otherwise the next handler runs. */
+/**
+ * Handles a callback. An object is the response; another truthy result sends `true`; otherwise the next handler runs.
+ *
+ * @public
+ */
 export type CallbackHandler = (call: CallbackCall) => Awaitable<HandlerResult>
 
 export interface CallbackOptions {
@@ -161,23 +179,25 @@ export interface CallbackOptions {
   readonly public?: boolean
 }
 
-/** A callback to the service itself, without an actor. */
+/** A callback to the service itself, without an actor. @public */
 export interface AppCallbackCall {
   readonly name: string
   readonly data: { readonly [member: string]: Json }
 }
+/** Handles the calls of `/callbacks/<name>`. @public */
 export type AppCallbackHandler = (call: AppCallbackCall) => Awaitable<HandlerResult>
 
-/** A peer's callback as received; used only when automatic sequencing is off. The result `false` rejects it. */
+/** A peer's callback as received; used only when automatic sequencing is off. The result `false` rejects it. @public */
 export interface SubscriptionCall {
   readonly actor: ActorHandle
   readonly subscription: Subscription
   readonly peer_id: string
   readonly data: { readonly [member: string]: Json }
 }
+/** Handles the callbacks of peers as they arrive, unordered. @public */
 export type SubscriptionHandler = (call: SubscriptionCall) => unknown
 
-/** Data from a peer, already stored. It is delivered in order and once. */
+/** Data from a peer, already stored. It is delivered in order and once. @public */
 export interface SubscriptionData {
   readonly actor: ActorHandle
   readonly peer_id: string
@@ -187,9 +207,10 @@ export interface SubscriptionData {
   readonly sequence: number
   readonly callback_type: 'diff' | 'resync' | 'permission'
 }
+/** Handles a change of a peer’s data, in order and once. @public */
 export type SubscriptionDataHandler = (data: SubscriptionData) => unknown
 
-/** A kind of companion: an actor that this actor creates at another service and controls. */
+/** A kind of companion: an actor that this actor creates at another service and controls. @experimental */
 export interface CompanionKind {
   /** URL at which the other service creates actors: its root. */
   readonly factory: string
@@ -198,7 +219,11 @@ export interface CompanionKind {
   readonly relationship: string
 }
 
-/** The events and their arguments: lifecycle events, which fire once, and events of changes, which are stored. */
+/**
+ * The events and their arguments: lifecycle events, which fire once, and events of changes, which are stored.
+ *
+ * @public
+ */
 export interface Events extends ChangeEvents {
   /** An actor is being created. Fires once. */
   actor_created: { readonly actor: ActorHandle }
@@ -271,6 +296,7 @@ export interface Events extends ChangeEvents {
   }
 }
 
+/** The argument of events about a relationship. @public */
 export interface TrustEvent {
   readonly actor: ActorHandle
   readonly peer_id: string
@@ -280,4 +306,5 @@ export interface TrustEvent {
 }
 
 export type EventName = keyof Events
+/** Handles an event. Its arguments follow from the name of the event. @public */
 export type EventHandler<E extends EventName> = (event: Events[E]) => unknown

@@ -2,6 +2,7 @@
 import type { NewGrant } from '../permission/grants.ts'
 import type { RuledCategory } from '../permission/rules.ts'
 
+/** The input of `actor.keys.create`. @public */
 export interface NewKey {
   /** Shown to the owner, such as `Sensor in the kitchen`. */
   readonly name: string
@@ -20,6 +21,7 @@ export interface KeyGrant {
   readonly until: Date | null
 }
 
+/** An API key of an actor, without its secret. @public */
 export interface ActorKey {
   /** Also the id of the key's relationship: `actor.trust.grant(id, …)` adds a grant. */
   readonly id: string
@@ -32,7 +34,7 @@ export interface ActorKey {
   readonly until: Date | null
 }
 
-/** API keys of the actor: credentials of programs and devices, each with its own rights. */
+/** API keys of the actor: credentials of programs and devices, each with its own rights. @public */
 export interface KeysHandle {
   /**
    * Creates a key. `key` is available only here, because the service stores its hash. A program sends it as a bearer token to

@@ -11,6 +11,7 @@ type FieldValue<Item, Field extends string> = Item extends { readonly [name in F
   ? Extract<Value, string | number | boolean | null>
   : never
 
+/** A query of a list: the wanted items, their order and their number. @public */
 export interface ListQuery<Item = Json> {
   readonly where?: ListWhere<Item>
   /** A field; `-due` for a descending order. Default: as the items were added, or as in the list without `where`. */
@@ -21,12 +22,14 @@ export interface ListQuery<Item = Json> {
   readonly after?: string | null
 }
 
+/** A page of the items that a query finds. @public */
 export interface ListQueryPage<Item = Json> {
   readonly items: readonly QueriedItem<Item>[]
   /** For `after` of the next page. Null on the last page. */
   readonly next: string | null
 }
 
+/** An item that a query finds. @public */
 export interface QueriedItem<Item = Json> {
   readonly item: Item
   /** For `updateByHandle` and `deleteByHandle`. */

@@ -14,6 +14,7 @@ export interface Annotations {
   readonly openWorldHint?: boolean
 }
 
+/** An icon that AI clients show. @public */
 export interface Icon {
   /** An `https:` or `data:` URL. */
   readonly src: string
@@ -32,7 +33,7 @@ export interface ToolAudience {
   readonly clientType: ClientType
 }
 
-/** An action that is offered as a tool. Absent members come from the action, except the output schema. */
+/** An action that is offered as a tool. Absent members come from the action, except the output schema. @public */
 export interface ToolDeclaration {
   /** 1 to 64 characters of `[A-Za-z0-9_.-]`. Default: the action's name. */
   readonly name?: string
@@ -57,7 +58,7 @@ export interface ToolDeclaration {
   readonly task?: 'required'
 }
 
-/** Returns proposals for an argument that begins with `value`. At most 100 are sent. */
+/** Returns proposals for an argument that begins with `value`. At most 100 are sent. @public */
 export type Completer = (request: {
   readonly actor: ActorHandle
   readonly caller: Caller
@@ -66,6 +67,7 @@ export type Completer = (request: {
   readonly known: Readonly<Record<string, string>>
 }) => Awaitable<readonly string[]>
 
+/** An argument of a prompt. @public */
 export interface PromptArgument {
   readonly name: string
   readonly title?: string
@@ -74,7 +76,11 @@ export interface PromptArgument {
   readonly complete?: Completer
 }
 
-/** A method that is offered as a prompt. Its result is a string, `{prompt}`, or `{messages}` in the form of MCP. */
+/**
+ * A method that is offered as a prompt. Its result is a string, `{prompt}`, or `{messages}` in the form of MCP.
+ *
+ * @public
+ */
 export interface PromptDeclaration {
   readonly name?: string
   readonly title?: string
@@ -83,7 +89,7 @@ export interface PromptDeclaration {
   readonly icons?: readonly Icon[]
 }
 
-/** A method that is offered as a resource, or as many resources by a URI template. */
+/** A method that is offered as a resource, or as many resources by a URI template. @public */
 export interface ResourceDeclaration {
   /** URI or URI template (RFC 6570, level 1 and `{+name}`), such as `notes://{id}`. Default: `actingweb://<method>`. */
   readonly uri?: string
@@ -97,19 +103,21 @@ export interface ResourceDeclaration {
   readonly complete?: { readonly [variable: string]: Completer }
 }
 
+/** How AI clients see a method: as a prompt, or as resources. @public */
 export type MethodMcp =
   | { readonly prompt: PromptDeclaration | true; readonly resource?: undefined }
   | { readonly resource: ResourceDeclaration | true; readonly prompt?: undefined }
 
 // Types for handlers that run in a call by an AI client.
 
+/** The statement of an AI client about itself. @public */
 export interface ClientInfo {
   readonly name: string
   readonly version?: string | undefined
   readonly title?: string | undefined
 }
 
-/** The request context of a call by an AI client (R-MCP-08). */
+/** The request context of a call by an AI client (R-MCP-08). @public */
 export interface McpContext {
   readonly client_id: string
   readonly trust_relationship: string
@@ -122,12 +130,13 @@ export interface McpContext {
 
 export type LogLevel = 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency'
 
-/** A question to the person at the client, as a flat form (2025-06-18, "Elicitation"). */
+/** A question to the person at the client, as a flat form (2025-06-18, "Elicitation"). @public */
 export interface FormQuestion {
   readonly message: string
   readonly schema: JsonSchema
 }
 
+/** The answer of the person at an AI client to a form. @public */
 export type FormAnswer =
   | { readonly action: 'accept'; readonly content: Readonly<Record<string, unknown>> }
   | { readonly action: 'decline' | 'cancel' }
@@ -141,7 +150,7 @@ export type ClientQuestion =
   | { readonly sample: Readonly<Record<string, unknown>> }
   | { readonly roots: true }
 
-/** Features of the AI client that a handler can use; absent in calls by other callers. */
+/** Features of the AI client that a handler can use; absent in calls by other callers. @public */
 export interface McpCall {
   readonly context: McpContext
   readonly protocolVersion: string

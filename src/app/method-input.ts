@@ -4,6 +4,8 @@ import type { DeclaredSchema, InferOutput } from './schema.ts'
 /**
  * The type of a method's input: that of its schema, else the arguments of its prompt, or the variables of its URI template.
  * Without any of these, `unknown`.
+ *
+ * @public
  */
 export type MethodInput<S, M> = DeclaredSchema extends S ? McpInput<M> : InferOutput<S>
 

@@ -2,7 +2,11 @@
 import { ServiceError } from '../errors.ts'
 import type { Json } from '../json/json.ts'
 
-/** The peer answered, and refused the call. A redirect, and an answer that cannot be read, count as a refusal too. */
+/**
+ * The peer answered, and refused the call. A redirect, and an answer that cannot be read, count as a refusal too.
+ *
+ * @public
+ */
 export class PeerRefused extends Error {
   override readonly name = 'PeerRefused'
   /** HTTP status of the answer. */
@@ -26,7 +30,11 @@ export class PeerRefused extends Error {
   }
 }
 
-/** No answer arrived: an address that is not allowed, an unknown host, or a connection that failed. `cause` is the reason. */
+/**
+ * No answer arrived: an address that is not allowed, an unknown host, or a connection that failed. `cause` is the reason.
+ *
+ * @public
+ */
 export class PeerUnreachable extends Error {
   override readonly name = 'PeerUnreachable'
   /** True when the request was sent, so the peer may have run the call. */
@@ -38,7 +46,7 @@ export class PeerUnreachable extends Error {
   }
 }
 
-/** The peer did not answer in time. `cause` is the reason. */
+/** The peer did not answer in time. `cause` is the reason. @public */
 export class PeerTimeout extends Error {
   override readonly name = 'PeerTimeout'
   /** True when the request was sent, so the peer may have run the call. */

@@ -14,6 +14,7 @@ import type { PropertyPath } from './property-path.ts'
  * an address and inside a transaction.
  *
  * @typeParam Application the type of the peer's application, whose declared actions and methods have types.
+ * @public
  */
 export interface PeerHandle<Application = unknown> {
   /** The id of the peer. */
@@ -39,7 +40,7 @@ export interface PeerHandle<Application = unknown> {
   list<Item, Given>(list: DeclaredList<Item, Given>): PeerListHandle<Item, Given>
 }
 
-/** A list of a peer. Its calls throw the same errors as those of `PeerHandle`. */
+/** A list of a peer. Its calls throw the same errors as those of `PeerHandle`. @public */
 export interface PeerListHandle<Item = Json, Given = Json | object> {
   readonly name: string
   length(): Promise<number>
@@ -58,6 +59,7 @@ export interface PeerListHandle<Item = Json, Given = Json | object> {
   append(item: Given): Promise<number>
 }
 
+/** A page of the items of a peer’s list. @public */
 export interface PeerListPage<Item = Json> {
   readonly items: readonly { readonly item: Item }[]
   /** For `after` of the next page. Null on the last page. */

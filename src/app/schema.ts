@@ -10,6 +10,7 @@ import type { Json } from '../json/json.ts'
 import { requireLinearPatterns, SlowPatternError } from './patterns/declared.ts'
 import { deepestFor } from './patterns/nesting.ts'
 
+/** A JSON schema as plain data. @public */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
 /** The part of the Standard Schema interface (standardschema.dev) that is used here. */
@@ -40,19 +41,20 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
+/** A schema of a library such as Zod, or a JSON schema. @public */
 export type DeclaredSchema = StandardSchema | JsonSchema
 
-/** The type of a handler's input for a declared schema. */
+/** The type of a handler's input for a declared schema. @public */
 export type InferOutput<S> = S extends StandardSchema<infer Output> ? Output : unknown
 
-/** The type of a value that fits a declared schema before the schema converts it. */
+/** The type of a value that fits a declared schema before the schema converts it. @public */
 export type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer Input }
     ? Input
     : InferOutput<S>
   : Json | object
 
-/** The type of stored data that fits a declared schema. */
+/** The type of stored data that fits a declared schema. @public */
 export type InferData<S> = S extends StandardSchema<infer Output> ? Output : Json
 
 /** A schema of stored data. Its check does not wait, because it runs inside transactions. */

@@ -1,6 +1,10 @@
 /** Types for third-party services: their declaration, and the requests that handlers send to them. */
 
-/** A third-party service at which owners can connect an account. Environment variables override the declaration. */
+/**
+ * A third-party service at which owners can connect an account. Environment variables override the declaration.
+ *
+ * @experimental
+ */
 export interface ServiceDeclaration {
   /** URL of the page where the owner authorizes the connection. */
   readonly authorizationUrl?: string

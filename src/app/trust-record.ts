@@ -1,5 +1,4 @@
-/** The record of a relationship as applications, owners and peers see it. */
-
+/** The record of a relationship as applications, owners and peers see it. @public */
 export interface TrustRecord extends TrustFacts {
   /** Id of the actor that stores the relationship. */
   readonly id: string

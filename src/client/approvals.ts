@@ -4,7 +4,7 @@ import { type RequestSender, pathOf } from './connection.ts'
 import type { ChangeStream } from './live.ts'
 import { Watched } from './watched.ts'
 
-/** A call that needs the owner's approval, as the service sends it. */
+/** A call that needs the owner's approval, as the service sends it. @public */
 export interface CallApproval {
   readonly id: string
   readonly state: 'waiting' | 'approved' | 'denied' | 'used'
@@ -21,6 +21,7 @@ export interface CallApproval {
   readonly expires_at: string
 }
 
+/** The calls that wait for the owner’s approval. @public */
 export interface CallApprovals {
   /** Returns the newest waiting calls. */
   list(): Promise<readonly CallApproval[]>

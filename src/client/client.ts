@@ -24,6 +24,7 @@ import {
 import { TokenSession, type TokenStorage } from './token-session.ts'
 import { Watched } from './watched.ts'
 
+/** The options of `createClient`. @public */
 export interface TroupeClientOptions {
   /** Base URL of the service. Default in a browser: the origin of the page. */
   readonly url?: string
@@ -47,6 +48,7 @@ export interface TroupeClientOptions {
  * The actor of the person who is signed in, or of a credential.
  *
  * @typeParam Application the type of the application, or of its module: `import type * as app from './app.ts'`.
+ * @public
  */
 export interface TroupeClient<Application = unknown> {
   // ClientSession
@@ -95,7 +97,7 @@ export interface TroupeClient<Application = unknown> {
   watched<Value>(read: () => Promise<Value>): Watched<Value>
   /** Calls that wait for the owner's approval. */
   readonly approvals: CallApprovals
-  /** The changes of properties and lists, which the owner takes back. */
+  /** The changes of properties and lists, which the owner takes back. @experimental */
   readonly history: ClientHistory
   /**
    * Sends a request to a path below the actor, such as `/sessions`.
@@ -105,6 +107,7 @@ export interface TroupeClient<Application = unknown> {
   request(method: string, path: string, options?: RequestOptions): Promise<Response>
 }
 
+/** The copy that the actor has of a peer’s data. @public */
 export interface ClientPeer<Application> {
   readonly id: string
   property<Name extends DataName<Application, 'property'>>(
@@ -117,6 +120,8 @@ export interface ClientPeer<Application> {
  * Creates the client of an application: `createClient<typeof app>()` with `import type * as app from './app.ts'`.
  *
  * Every call throws `RequestFailed`.
+ *
+ * @public
  */
 export function createClient<Application = unknown>(options: TroupeClientOptions = {}): TroupeClient<Application> {
   const browser = pageOf()

@@ -15,6 +15,7 @@ export interface AccessCredentials {
   readonly renew: (refused: AccessCredential) => Promise<AccessCredential | null>
 }
 
+/** The options of `client.request`. @public */
 export interface RequestOptions {
   /**
    * Bytes, forms and streams are sent as they are, and so is a string with a content type that is not JSON. Anything else is

@@ -3,7 +3,7 @@ import type { ChangeSelection, HistoryHandle } from '../app/history/history-hand
 import type { Json } from '../json/json.ts'
 import type { RequestSender } from './connection.ts'
 
-/** A change with what it replaced, as the service sends it. */
+/** A change with what it replaced, as the service sends it. @experimental */
 export interface ClientChange {
   /** Later changes have higher numbers. */
   readonly id: number
@@ -25,6 +25,7 @@ export interface ClientChange {
   readonly request_id?: string
 }
 
+/** The changes of the actor that can be taken back. @experimental */
 export interface ClientHistory {
   /** The changes, newest first. `next` is for `before` of the next page, and null on the last one. */
   list(

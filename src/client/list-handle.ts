@@ -4,7 +4,7 @@ import { type RequestSender, pathOf, strongVersion } from './connection.ts'
 import type { ChangeStream } from './live.ts'
 import { Watched } from './watched.ts'
 
-/** A part of a list. */
+/** A part of a list. @public */
 export interface ListPart<Item> {
   readonly items: readonly Item[]
   /** The index of the first item. Null for the result of a query. */
@@ -17,12 +17,13 @@ export interface ListPart<Item> {
   readonly version: string | null
 }
 
-/** Names the items of a part: by `start`, or by a query. */
+/** Names the items of a part: by `start`, or by a query. @public */
 export type ListSelection<Item> = ListQuery<Item> & {
   /** The index of the first item. Not with `where`, `sort` or `after`. Default: 0. */
   readonly start?: number
 }
 
+/** A list that can be read: one of the actor, or of a peer. @public */
 export interface ReadableList<Item> extends AsyncIterable<Item> {
   readonly name: string
   /** Returns a part of the list: at most `limit` items, from 1 to 1000. Default: the first 1000 items. */
@@ -43,6 +44,7 @@ export interface IfVersion {
   readonly ifVersion?: string | null
 }
 
+/** A list of the actor. @public */
 export interface ClientList<Item, Given> extends ReadableList<Item> {
   /** Adds an item at the end, and returns its index. */
   append(item: Given): Promise<number>

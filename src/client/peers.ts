@@ -3,7 +3,7 @@ import type { RequestSender } from './connection.ts'
 import type { ChangeStream } from './live.ts'
 import { Watched } from './watched.ts'
 
-/** A relationship with a peer, as the service sends it. */
+/** A relationship with a peer, as the service sends it. @public */
 export interface PeerRelationship {
   readonly peerid: string
   readonly relationship: string
@@ -18,6 +18,7 @@ export interface PeerRelationship {
   readonly peer_approved: boolean
 }
 
+/** The relationships of the actor. @public */
 export interface PeerRelationships {
   /** Returns all relationships, also those that one side has not approved. */
   list(): Promise<readonly PeerRelationship[]>

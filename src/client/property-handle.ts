@@ -4,6 +4,7 @@ import type { ChangeStream } from './live.ts'
 import { RequestFailed } from './request-failed.ts'
 import { Watched } from './watched.ts'
 
+/** A property of the actor. @public */
 export interface ClientProperty<Value, Given> {
   /** Returns the value. Undefined when it does not exist. */
   get(): Promise<Value>
@@ -23,7 +24,7 @@ export interface ClientProperty<Value, Given> {
   readonly watched: Watched<Value>
 }
 
-/** A read-only value, such as the copy of a peer's property. */
+/** A read-only value, such as the copy of a peer's property. @public */
 export type ClientValue<Value> = Pick<ClientProperty<Value, never>, 'get' | 'live' | 'watched'>
 
 const mostAttempts = 50

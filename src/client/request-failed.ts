@@ -1,4 +1,4 @@
-/** The error of every call of a client. */
+/** The error of every call of a client. @public */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed'
   /** Status of the response; 0 when no response arrived. */

@@ -2,7 +2,7 @@
 import type { AccessCredentials } from './connection.ts'
 import { failureOf, unreachable } from './request-failed.ts'
 
-/** The state of a session. */
+/** The state of a session. @public */
 export type ClientSession =
   /** `restore` has not finished. */
   | { readonly state: 'restoring' }

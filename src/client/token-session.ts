@@ -9,7 +9,11 @@ import {
   SessionState,
 } from './session-state.ts'
 
-/** Keeps the refresh token where the service has no cookie: in a native application, a command, or on another site. */
+/**
+ * Keeps the refresh token where the service has no cookie: in a native application, a command, or on another site.
+ *
+ * @public
+ */
 export interface TokenStorage {
   get(): string | null | Promise<string | null>
   set(refreshToken: string | null): void | Promise<void>

@@ -2,7 +2,7 @@
 import type { ServerChange, ChangeStream } from './live.ts'
 import { RequestFailed } from './request-failed.ts'
 
-/** The state of a watched value. The object stays the same while nothing changes. */
+/** The state of a watched value. The object stays the same while nothing changes. @public */
 export interface WatchedState<Value> {
   /** `failed`: the last read failed, and `value` is what was read before. */
   readonly state: 'loading' | 'ready' | 'failed'
@@ -16,6 +16,7 @@ export interface WatchedSource<Value> {
   readonly read: () => Promise<Value>
 }
 
+/** A value that follows its changes. @public */
 export class Watched<Value> {
   readonly #live: ChangeStream
   readonly #source: WatchedSource<Value>

@@ -1,4 +1,8 @@
-/** An invalid setting that prevents the start. The message is one sentence for the operator and contains no secret. */
+/**
+ * An invalid setting that prevents the start. The message is one sentence for the operator and contains no secret.
+ *
+ * @public
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }

@@ -2,6 +2,7 @@
 declare const jsonText: unique symbol
 export type JsonText = string & { readonly [jsonText]: true }
 
+/** A JSON value. @public */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'

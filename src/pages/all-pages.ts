@@ -54,10 +54,10 @@ const groups = [
 type Group = (typeof groups)[number]
 type Page = Group['pages'][number]
 
-/** The pages by name, each a function from plain data to safe HTML. */
+/** The pages by name, each a function from plain data to safe HTML. @experimental */
 export type Pages = { readonly [P in Page as P['name']]: View<Parameters<P['view']>[0]> }
 
-/** The values of a page. */
+/** The values of a page. @experimental */
 export type PageValues<Name extends keyof Pages> = Parameters<Pages[Name]>[0]
 
 export const pageDefinitions: readonly PageDefinition[] = groups.flatMap<PageDefinition>(({ pages }) => pages)

@@ -9,7 +9,7 @@ import {
   ruledCategories,
 } from './rules.ts'
 
-/** The operations that a peer gets on the targets of the patterns. */
+/** The operations that a peer gets on the targets of the patterns. @public */
 export type NewGrant = {
   readonly [Category in RuledCategory]?: {
     readonly patterns: readonly string[]

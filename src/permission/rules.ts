@@ -39,7 +39,7 @@ export interface Rule<Operation extends string = string> {
   readonly denied?: readonly string[]
 }
 
-/** Rules as an application declares them. */
+/** Rules as an application declares them. @public */
 export type Rules = { readonly [Category in RuledCategory]?: Rule<OperationOf<Category>> }
 
 /** Operations on the targets of one pattern, in addition to the rule. */

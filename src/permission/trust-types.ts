@@ -2,6 +2,7 @@
 import { reachesBeyondData } from './roles.ts'
 import type { Rules } from './rules.ts'
 
+/** A kind of relationship, with the rules that its peers get. @public */
 export interface TrustType {
   readonly name: string
   readonly display_name: string

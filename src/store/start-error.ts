@@ -1,4 +1,4 @@
-/** The store cannot be opened. The message is one sentence for the operator. */
+/** The store cannot be opened. The message is one sentence for the operator. @public */
 export class StoreStartError extends Error {
   override readonly name = 'StoreStartError'
 

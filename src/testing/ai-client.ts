@@ -33,7 +33,7 @@ export interface ListedResource {
 /** A part of a result, such as `{ type: 'text', text: '…' }`. */
 type Content = { readonly [member: string]: Json }
 
-/** The result of a tool. */
+/** The result of a tool. @public */
 export interface ToolCallResult {
   /** The text parts of the content, joined by line breaks. */
   readonly text: string
@@ -63,6 +63,7 @@ export interface AiClientDeps {
 
 const protocolVersion = '2025-11-25'
 
+/** An AI client that a person has authorized. @public */
 export class AiClient {
   /** The endpoint of the protocol. */
   readonly url: string

@@ -1,6 +1,6 @@
 /** A browser of a test: it keeps the cookies of one service until they expire, and follows no redirects. */
 
-/** The options of `fetch`. `json` is sent as the JSON body. */
+/** The options of `fetch`. `json` is sent as the JSON body. @public */
 export interface TestRequest extends RequestInit {
   readonly json?: unknown
 }

@@ -1,7 +1,7 @@
 /** The log of a test: nothing is printed, and the test can read every line. */
 import { createLog, type Log, type LogLevel } from '../observe/log.ts'
 
-/** One event of the log. */
+/** One event of the log. @public */
 export interface LogEntry {
   readonly level: LogLevel
   readonly msg: string
@@ -9,6 +9,7 @@ export interface LogEntry {
   readonly [field: string]: unknown
 }
 
+/** The log of the application in a test. @public */
 export class TestLog {
   readonly #entries: LogEntry[] = []
   /** @internal */

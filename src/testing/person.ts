@@ -16,7 +16,7 @@ export interface PersonDeps extends BrowserDeps {
   readonly log: TestLog
 }
 
-/** A person who is signed in, with the actor that belongs to the person. */
+/** A person who is signed in, with the actor that belongs to the person. @public */
 export class TestPerson {
   readonly email: string
   /** The actor, as the application uses it: calls run hooks and need no rights. */

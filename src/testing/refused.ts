@@ -4,7 +4,7 @@ import type { Json } from '../json/json.ts'
 /** Length of a response's text in a message. */
 const longestText = 500
 
-/** A response with a status of 400 or more. */
+/** A response with a status of 400 or more. @public */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
   readonly status: number
@@ -30,7 +30,7 @@ function membersOf(body: Json): { readonly [name: string]: Json } {
     : {}
 }
 
-/** An error of the Model Context Protocol. */
+/** An error of the Model Context Protocol. @public */
 export class ClientRefused extends Error {
   override readonly name = 'ClientRefused'
   /** The JSON-RPC code, such as `-32602`. */

@@ -36,6 +36,7 @@ export interface SecondOptions {
   readonly settings?: TestSettings
 }
 
+/** The options of `testing`. @public */
 export interface TestingOptions extends SecondOptions {
   /** The time at which the clock stands first. Default: the time of the machine. */
   readonly now?: Date | number | string
@@ -46,7 +47,7 @@ export interface TestingOptions extends SecondOptions {
   readonly outside?: Outside
 }
 
-/** The clock of a test. It stands still until the test advances it. */
+/** The clock of a test. It stands still until the test advances it. @public */
 export interface TestClock {
   /** Unix milliseconds. */
   now(): number
@@ -66,7 +67,7 @@ export interface WaitingCall {
   readonly arguments: Json
 }
 
-/** An application that runs in memory for a test. */
+/** An application that runs in memory for a test. @public */
 export interface Testing extends AsyncDisposable {
   readonly app: App
   /** The base URL of the service. Only this test reaches it. */
@@ -122,6 +123,7 @@ export type RelatedActor = Pick<TestPerson, 'actor'>
  * `close`, the application can be tested again.
  *
  * @throws Error when the application runs already; ConfigError for an invalid setting.
+ * @public
  */
 export async function testing(
   app: App,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { html } from '../../src/index.ts'
-import type { ActivityValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { makeBackup } from '../../src/backup/make-backup.ts'
 import { restoreBackup } from '../../src/backup/restore-backup.ts'
 import { MemoryBytes } from '../../src/file/memory.ts'
@@ -337,9 +337,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
     describe('the restore', () => {
       it('is named on the page of activities of older actors for 30 days (SUB-20)', async (t) => {
-        const shown: ActivityValues[] = []
+        const shown: PageValues<'activity'>[] = []
         const restoredNow = () => shown[0]?.restored
-        const pages = { activity: (values: ActivityValues) => (shown.unshift(values), html`activity`) }
+        const pages = { activity: (values: PageValues<'activity'>) => (shown.unshift(values), html`activity`) }
         const { clock, service, actor, backup, restore } = await open(t, { pages })
         await (await OwnersBrowser.open(service, actor)).get('/activity')
         assert.equal(restoredNow(), null)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { apiReport, reportPath } from '../../tools/api-report.ts'
+import { apiReport, reportOf, reportPath } from '../../tools/api-report.ts'
 
 const current = readFileSync(reportPath, 'utf8')
 
@@ -32,5 +32,85 @@ describe('the report of the public declarations', () => {
     ])
       assert.ok(current.split('\n').includes(line), line)
     assert.equal(current.includes('startWith('), false)
+    assert.equal(current.includes('Replaceable'), false)
+  })
+
+  it('promises at most 180 stable names', () => {
+    const [, stable = '', experimental = ''] = /^all +(\d+) +(\d+)$/m.exec(current) ?? []
+    assert.ok(Number(stable) <= 180, stable)
+    assert.ok(Number(experimental) >= 1, experimental)
+    const listed = (mark: string): number =>
+      [...current.matchAll(new RegExp(`^## ${mark}\n\n((?:\\w+\n)+)`, 'gm'))].flatMap(([, names = '']) =>
+        names.trim().split('\n'),
+      ).length
+    assert.deepEqual([listed('stable'), listed('experimental')], [Number(stable), Number(experimental)])
+  })
+
+  it('has the declarations behind experimental members in its last part only', () => {
+    const [, stable = '', experimental = ''] = current.split(/^# Declarations .*$/m)
+    assert.ok(stable.includes('    // Experimental:\n    readonly history: HistoryHandle;\n'))
+    for (const line of ['export interface HistoryHandle {', 'export interface PastChange {'])
+      assert.deepEqual([stable.includes(line), experimental.includes(line)], [false, true], line)
+  })
+})
+
+describe('the marks of exported declarations', () => {
+  const report = (one: string, index = "export type { Stable } from './one.ts';\n"): string =>
+    reportOf((path) => (path === 'index.d.ts' ? index : one), [{ entry: 'troupe', path: 'index.d.ts' }])
+
+  it('decide the list of a name, in each form of a comment', () => {
+    for (const [comment, mark] of [
+      ['/** Text. @public */', 'stable'],
+      ['/**\n * Text: `/` and `{`.\n *\n * @public\n */', 'stable'],
+      ['/** Text. @experimental */', 'experimental'],
+      ['/**\n * Text.\n *\n * @experimental\n */', 'experimental'],
+    ] as const)
+      assert.ok(
+        report(`${comment}\nexport interface Stable {\n}\n`).includes(`# troupe\n\n## ${mark}\n\nStable\n`),
+        comment,
+      )
+  })
+
+  it('cover a name of another package, by the comment of its export', () => {
+    const index = "/** A tag. @public */\nexport { html } from 'hono/html';\n"
+    assert.ok(report('', index).includes('# troupe\n\n## stable\n\nhtml\n'))
+    assert.throws(
+      () => report('', "export { html } from 'hono/html';\n"),
+      /^Error: The exported name html has no mark: /,
+    )
+  })
+
+  it('must exist, and an internal name is not exported', () => {
+    for (const comment of ['', '/** Text. */\n', '/** `public` text, @publicly. */\n', '// @public\n'])
+      assert.throws(
+        () => report(`${comment}export interface Stable {\n}\n`),
+        /^Error: The exported name Stable has no mark: add @public or @experimental to the comment of its declaration$/,
+        comment,
+      )
+    assert.throws(
+      () => report('/** Text. @internal */\nexport interface Stable {\n}\n'),
+      /^Error: The entry index\.d\.ts exports Stable, which is internal$/,
+    )
+  })
+
+  it('refuse a stable name that needs an experimental one, unless the member is experimental', () => {
+    const tried = '/** Text. @experimental */\nexport interface Tried {\n}\n'
+    const stable = (member: string): string => `/** Text. @public */\nexport interface Stable {\n${member}\n}\n${tried}`
+    const behind = `${stable('    readonly a: Behind;')}interface Behind {\n    readonly tried: Tried;\n}\n`
+    for (const [text, needs] of [
+      [stable('    readonly tried: Tried;'), 'Stable needs Tried'],
+      [stable('    /** @experimental */\n    readonly a: string;\n    readonly tried: Tried;'), 'Stable needs Tried'],
+      [stable('    try(what: {\n        readonly one: Tried;\n    }): void;'), 'Stable needs Tried'],
+      [behind, 'Behind needs Tried'],
+    ] as const)
+      assert.throws(() => report(text), {
+        message: `A stable name needs an experimental one. Mark the member with @experimental: ${needs}`,
+      })
+    for (const member of [
+      '    /** Text. @experimental */\n    readonly tried: Tried;',
+      '    /** @experimental */\n    try(what: {\n        readonly one: Tried;\n    }): void;\n    readonly other: string;',
+      "    readonly text: 'Tried';",
+    ])
+      assert.ok(report(stable(member)).includes('\n## stable\n\nStable\n'), member)
   })
 })

@@ -322,6 +322,16 @@ describe('the guide to writing an application', () => {
     const explained = rows.flatMap(([, names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     assert.deepEqual(explained.toSorted(), exported.toSorted())
   })
+
+  it('says of the same names as the API report that they are experimental', () => {
+    const report = read('docs/api/troupe.api.txt').split('# Declarations')[0] ?? ''
+    const marked = [...report.matchAll(/^## experimental\n\n((?:\w+\n)+)/gm)].flatMap(([, names = '']) =>
+      names.trim().split('\n'),
+    )
+    const rows = `${guide}\n${read('docs/client.md')}`.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| Experimental: /gm)
+    const said = [...rows].flatMap(([, names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    assert.deepEqual(said.toSorted(), marked.toSorted())
+  })
 })
 
 describe('the guide to embedding', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { type App, html } from '../../src/index.ts'
-import type { DashboardValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { RecordingPeer, relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
@@ -73,17 +73,17 @@ forEachService((start, dialect) => {
     readonly service: TestService
     readonly actor: TestActor
     readonly page: () => Promise<string>
-    readonly values: () => Promise<DashboardValues>
+    readonly values: () => Promise<PageValues<'dashboard'>>
   }
 
   /** @param withValues Replaces the page by a function that records its values. */
   async function open(options: StartOptions = {}, withValues = false): Promise<World> {
-    const shown: DashboardValues[] = []
+    const shown: PageValues<'dashboard'>[] = []
     const service = await start({
       declare,
       ...options,
       ...(withValues
-        ? { pages: { dashboard: (values: DashboardValues) => (shown.unshift(values), html`overview`) } }
+        ? { pages: { dashboard: (values: PageValues<'dashboard'>) => (shown.unshift(values), html`overview`) } }
         : {}),
     })
     const actor = await service.createActor('ada@example.com')
@@ -98,7 +98,7 @@ forEachService((start, dialect) => {
       assert.equal(answer.status, 200)
       return answer.text()
     }
-    const values = async (): Promise<DashboardValues> => {
+    const values = async (): Promise<PageValues<'dashboard'>> => {
       await page()
       const [latest] = shown
       assert.ok(latest !== undefined)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
-import type { TrustNewValues, TrustPeerValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
@@ -14,13 +14,13 @@ interface World {
   readonly peer: TestActor
   readonly browser: OwnersBrowser
   /** The values that the pages received, latest first. */
-  readonly requests: TrustNewValues[]
-  readonly peers: TrustPeerValues[]
+  readonly requests: PageValues<'trustNew'>[]
+  readonly peers: PageValues<'trustPeer'>[]
 }
 
 forEachService((start) => {
   async function open(options: StartOptions = {}): Promise<World> {
-    const [requests, peers]: [TrustNewValues[], TrustPeerValues[]] = [[], []]
+    const [requests, peers]: [PageValues<'trustNew'>[], PageValues<'trustPeer'>[]] = [[], []]
     const service = await start({
       listen: true,
       peerProfileAttributes: [],

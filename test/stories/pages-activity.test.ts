@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
 import type { AuditEntry } from '../../src/audit-log/entry.ts'
-import type { ActivityValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type TestActor } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
@@ -25,7 +25,7 @@ const paths = entries.map(({ path }) => path)
 
 forEachService((start) => {
   async function open() {
-    const shown: ActivityValues[] = []
+    const shown: PageValues<'activity'>[] = []
     let now = Date.parse('2026-11-01T00:00:00Z')
     const service = await start({
       activityPerActor: 5000,

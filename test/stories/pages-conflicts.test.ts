@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
-import type { PropertiesValues, PropertyValues, TrustPeerValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
@@ -11,14 +11,18 @@ interface World {
   readonly actor: TestActor
   readonly browser: OwnersBrowser
   /** The values that the pages received, latest first. */
-  readonly listings: PropertiesValues[]
-  readonly properties: PropertyValues[]
-  readonly peers: TrustPeerValues[]
+  readonly listings: PageValues<'properties'>[]
+  readonly properties: PageValues<'property'>[]
+  readonly peers: PageValues<'trustPeer'>[]
 }
 
 forEachService((start) => {
   async function open(options: StartOptions = {}): Promise<World> {
-    const [listings, properties, peers]: [PropertiesValues[], PropertyValues[], TrustPeerValues[]] = [[], [], []]
+    const [listings, properties, peers]: [
+      PageValues<'properties'>[],
+      PageValues<'property'>[],
+      PageValues<'trustPeer'>[],
+    ] = [[], [], []]
     const service = await start({
       pages: {
         properties: (values) => (listings.unshift(values), html`listing`),
@@ -37,7 +41,7 @@ forEachService((start) => {
   }
 
   /** Opens the page of the property, which a user does before editing. */
-  async function edited({ browser, properties }: World, name: string): Promise<PropertyValues> {
+  async function edited({ browser, properties }: World, name: string): Promise<PageValues<'property'>> {
     assert.equal((await browser.get(`/properties/${name}`)).status, 200)
     const [values] = properties
     assert.ok(values)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { html } from '../../src/index.ts'
-import type { PropertyValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import type { App } from '../../src/troupe.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
@@ -345,7 +345,7 @@ forEachService((start) => {
   })
 
   it('gives the fields to pages of the application', async () => {
-    const properties: PropertyValues[] = []
+    const properties: PageValues<'property'>[] = []
     const service = await start({ declare, pages: { property: (values) => (properties.unshift(values), html`own`) } })
     const actor = await service.createActor()
     const browser = await OwnersBrowser.open(service, actor)
@@ -354,7 +354,7 @@ forEachService((start) => {
     assert.equal(properties[0]?.items[0]?.fields, null)
     await browser.get(`/properties/tasks?edit=${properties[0]?.items[0]?.handle}`)
     const [values] = properties
-    const valuesOf = (fields: PropertyValues['fields']): unknown =>
+    const valuesOf = (fields: PageValues<'property'>['fields']): unknown =>
       fields?.members.map(({ name, value }) => [name, value])
     assert.deepEqual(valuesOf(values?.items[0]?.fields ?? null), [
       ['fields/text', 'Milk'],

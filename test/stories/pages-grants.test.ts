@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type ActorHandle, html } from '../../src/index.ts'
-import type { AppsValues, TrustPeerValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { relateTo } from '../support/recording-peer.ts'
@@ -17,14 +17,14 @@ interface World {
   readonly peerId: string
   readonly path: string
   /** Opens the page of the peer, and returns its values. */
-  readonly page: () => Promise<TrustPeerValues>
+  readonly page: () => Promise<PageValues<'trustPeer'>>
   readonly set: (time: number) => void
 }
 
 forEachService((start) => {
   async function open(isBuiltIn = false): Promise<World> {
     let time = begin
-    const pages: TrustPeerValues[] = []
+    const pages: PageValues<'trustPeer'>[] = []
     const service = await start({
       freshSignInMinutes: 0,
       now: () => time,
@@ -143,7 +143,7 @@ forEachService((start) => {
 
   describe('the page of connected apps', () => {
     it('shows when the approval of an app ends', async () => {
-      const shown: AppsValues[] = []
+      const shown: PageValues<'apps'>[] = []
       const service = await start({
         now: () => begin,
         timers: new ManualClock().timers,

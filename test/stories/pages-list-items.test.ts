@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
-import type { PropertyValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { cookiesOf, OwnersBrowser } from '../support/sessions.ts'
 
@@ -10,12 +10,12 @@ interface World {
   readonly actor: TestActor
   readonly browser: OwnersBrowser
   /** The values that the template received, latest first. */
-  readonly pages: PropertyValues[]
+  readonly pages: PageValues<'property'>[]
 }
 
 forEachService((start) => {
   async function withItems(items: readonly unknown[], options: StartOptions = {}): Promise<World> {
-    const pages: PropertyValues[] = []
+    const pages: PageValues<'property'>[] = []
     const service = await start({ pages: { property: (values) => (pages.unshift(values), html`page`) }, ...options })
     const actor = await service.createActor()
     await actor.request('POST', '/properties', { notes: { _type: 'list' } })
@@ -27,7 +27,7 @@ forEachService((start) => {
     return { service, actor, browser, pages }
   }
 
-  async function look({ browser, pages }: World, query = ''): Promise<PropertyValues> {
+  async function look({ browser, pages }: World, query = ''): Promise<PageValues<'property'>> {
     await browser.get(`/properties/notes${query}`)
     const [values] = pages
     assert.ok(values)
@@ -38,7 +38,7 @@ forEachService((start) => {
     return (await actor.request('GET', '/properties/notes')).json()
   }
 
-  const forms = ({ items }: PropertyValues): unknown[] =>
+  const forms = ({ items }: PageValues<'property'>): unknown[] =>
     items.flatMap(({ index, form, editable }) => (form === null ? [] : [[index, form, editable]]))
 
   const handleAt = async (world: World, index: number, query = ''): Promise<string> => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
-import type { PropertiesValues, PropertyValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { asBrowser, cookiesOf, OwnersBrowser } from '../support/sessions.ts'
@@ -12,16 +12,16 @@ interface World {
   readonly actor: TestActor
   readonly browser: OwnersBrowser
   /** The values that the templates received, latest first. */
-  readonly listings: PropertiesValues[]
-  readonly properties: PropertyValues[]
+  readonly listings: PageValues<'properties'>[]
+  readonly properties: PageValues<'property'>[]
 }
 
 const json = { accept: 'application/json' }
 
 forEachService((start) => {
   async function open(options: StartOptions = {}): Promise<World> {
-    const listings: PropertiesValues[] = []
-    const properties: PropertyValues[] = []
+    const listings: PageValues<'properties'>[] = []
+    const properties: PageValues<'property'>[] = []
     const service = await start({
       pages: {
         properties: (values) => (listings.unshift(values), html`listing`),

@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { html } from '../../src/index.ts'
-import type {
-  ActivityValues,
-  RequestsValues,
-  ApprovalValues,
-  AppsValues,
-  DashboardValues,
-  SubscriptionsValues,
-  SubscriptionValues,
-} from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
@@ -27,13 +19,13 @@ interface World {
   readonly browser: OwnersBrowser
   /** The values that the pages received, latest first. */
   readonly shown: {
-    readonly dashboard: DashboardValues[]
-    readonly subscriptions: SubscriptionsValues[]
-    readonly subscription: SubscriptionValues[]
-    readonly apps: AppsValues[]
-    readonly requests: RequestsValues[]
-    readonly approval: ApprovalValues[]
-    readonly activity: ActivityValues[]
+    readonly dashboard: PageValues<'dashboard'>[]
+    readonly subscriptions: PageValues<'subscriptions'>[]
+    readonly subscription: PageValues<'subscription'>[]
+    readonly apps: PageValues<'apps'>[]
+    readonly requests: PageValues<'requests'>[]
+    readonly approval: PageValues<'approval'>[]
+    readonly activity: PageValues<'activity'>[]
   }
 }
 

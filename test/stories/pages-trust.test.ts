@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
-import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
@@ -14,20 +14,20 @@ interface World {
   readonly peer: TestActor
   readonly browser: OwnersBrowser
   /** The values that the pages received, latest first. */
-  readonly lists: TrustListValues[]
-  readonly asks: TrustNewValues[]
-  readonly peers: TrustPeerValues[]
-  readonly views: TrustViewValues[]
+  readonly lists: PageValues<'trust'>[]
+  readonly asks: PageValues<'trustNew'>[]
+  readonly peers: PageValues<'trustPeer'>[]
+  readonly views: PageValues<'trustView'>[]
 }
 
 forEachService((start) => {
   async function open(options: StartOptions = {}): Promise<World> {
-    const [lists, asks, peers, views]: [TrustListValues[], TrustNewValues[], TrustPeerValues[], TrustViewValues[]] = [
-      [],
-      [],
-      [],
-      [],
-    ]
+    const [lists, asks, peers, views]: [
+      PageValues<'trust'>[],
+      PageValues<'trustNew'>[],
+      PageValues<'trustPeer'>[],
+      PageValues<'trustView'>[],
+    ] = [[], [], [], []]
     const service = await start({
       listen: true,
       // Requests for profiles would otherwise change the store in the background and disturb its comparisons.

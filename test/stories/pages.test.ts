@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { html } from '../../src/index.ts'
-import type { CreatedValues, FactoryValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { forEachService } from '../support/service.ts'
 
 const form = (creator: string, accept = 'text/html'): RequestInit => ({
@@ -13,7 +13,7 @@ const form = (creator: string, accept = 'text/html'): RequestInit => ({
 
 forEachService((start) => {
   it('the template of the front page receives the providers, the base path and the name of the application (R-ACT-01)', async () => {
-    const given: FactoryValues[] = []
+    const given: PageValues<'factory'>[] = []
     const service = await start({
       name: 'Notes',
       description: 'A notebook',
@@ -68,7 +68,7 @@ forEachService((start) => {
   })
 
   it('the template of a rejected form receives the typed value and the reason, and no actor is created (R-ACT-01)', async () => {
-    const given: FactoryValues[] = []
+    const given: PageValues<'factory'>[] = []
     const service = await start({
       uniqueCreator: true,
       pages: {
@@ -92,7 +92,7 @@ forEachService((start) => {
   })
 
   it('the template of the created page receives the actor, its address and its passphrase (R-ACT-02)', async () => {
-    const given: CreatedValues[] = []
+    const given: PageValues<'created'>[] = []
     const service = await start({
       name: 'Notes',
       baseUrl: 'http://troupe.test/under/here',

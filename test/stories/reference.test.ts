@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { html } from '../../src/index.ts'
-import type { ReferenceValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { sqliteService } from '../support/service.ts'
 
 interface ApiDocument {
@@ -13,7 +13,7 @@ const start = sqliteService()
 
 describe('the reference of the API', () => {
   it('has every operation of the OpenAPI document but the forms of the pages, once', async () => {
-    const shown: ReferenceValues[] = []
+    const shown: PageValues<'reference'>[] = []
     const service = await start({
       declare: (app) => app.action('pay', { description: 'Pays', input: z.object({ sum: z.number() }) }, () => ({})),
       pages: { reference: (values) => (shown.unshift(values), html`reference`) },
@@ -35,7 +35,7 @@ describe('the reference of the API', () => {
   })
 
   it('says of each operation what the document says', async () => {
-    const shown: ReferenceValues[] = []
+    const shown: PageValues<'reference'>[] = []
     const service = await start({ pages: { reference: (values) => (shown.unshift(values), html`reference`) } })
     await service.request('/docs')
     const operations = shown[0]?.groups.flatMap((group) => group.operations) ?? []

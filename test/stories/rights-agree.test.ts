@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { html } from '../../src/index.ts'
-import type { TrustPeerValues } from '../../src/pages.ts'
+import type { PageValues } from '../../src/pages.ts'
 import { authorizeClient, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { isGranted, type RulesOnWire } from '../support/rights-model.ts'
@@ -16,7 +16,7 @@ interface World {
   readonly client: TestClient
   readonly browser: OwnersBrowser
   /** The values that the page of a peer received, latest first. */
-  readonly pages: TrustPeerValues[]
+  readonly pages: PageValues<'trustPeer'>[]
   /** The peer's subscription to all properties, with the last sequence number that it acknowledged. */
   readonly subscription: string
 }
@@ -190,7 +190,7 @@ const items = ['one', 'two']
 
 forEachService((start, dialect) => {
   async function open(): Promise<World> {
-    const pages: TrustPeerValues[] = []
+    const pages: PageValues<'trustPeer'>[] = []
     const service: TestService = await start({
       pages: { trustPeer: (values) => (pages.unshift(values), html`peer`) },
       declare: (app) => {

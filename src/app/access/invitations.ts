@@ -1,5 +1,4 @@
-/** Invitations, as applications create and list them. */
-
+/** Invitations, as applications create and list them. @experimental */
 export interface NewInvitation {
   /** Name of the trust type that the invited person gets. Default: the configured one. */
   readonly relationship?: string
@@ -9,6 +8,7 @@ export interface NewInvitation {
   readonly endsAt?: Date
 }
 
+/** An invitation of an actor. @experimental */
 export interface ActorInvitation {
   readonly id: string
   readonly relationship: string
@@ -18,7 +18,7 @@ export interface ActorInvitation {
   readonly endsAt: Date
 }
 
-/** Invitations: links that connect another person with the actor, without a request. */
+/** Invitations: links that connect another person with the actor, without a request. @experimental */
 export interface InvitationsHandle {
   /**
    * Creates an invitation that one person can use. `url` is available only here, because the service stores a hash of its code.

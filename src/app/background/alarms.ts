@@ -2,6 +2,7 @@
 import type { Json } from '../../json/json.ts'
 import type { DeclaredSchema, JsonSchema } from '../schema.ts'
 
+/** The declaration of an alarm whose data has a schema. @public */
 export interface AlarmDeclaration<S extends DeclaredSchema = DeclaredSchema> {
   /** Schema of the data, checked when the alarm is set. */
   readonly data: S
@@ -13,6 +14,7 @@ export interface AlarmDeclaration<S extends DeclaredSchema = DeclaredSchema> {
  * A declared alarm, the result of `App.alarm`.
  *
  * @typeParam Given the type of the data with which the alarm is set.
+ * @public
  */
 export interface DeclaredAlarm<Given = Json | object | undefined> {
   readonly kind: 'alarm'
@@ -21,7 +23,7 @@ export interface DeclaredAlarm<Given = Json | object | undefined> {
   readonly '~types'?: { readonly given: Given }
 }
 
-/** A set alarm. */
+/** A set alarm. @public */
 export interface Alarm {
   readonly id: string
   readonly name: string
@@ -63,13 +65,13 @@ export interface AlarmSetting {
   alarm(at: Date | number, alarm: string, data?: Json | object, options?: AlarmOptions): Promise<void>
 }
 
-/** The alarms of an actor in a transaction. */
+/** The alarms of an actor in a transaction. @public */
 export interface TransactionAlarms {
   /** Cancels an alarm at the end of the transaction, if it is set. */
   cancel(alarm: string | Pick<DeclaredAlarm, 'name'>, key?: string): Promise<unknown>
 }
 
-/** The alarms of an actor. */
+/** The alarms of an actor. @public */
 export interface AlarmsHandle {
   /** Returns the alarms, the next one first. */
   list(alarm?: string | Pick<DeclaredAlarm, 'name'>): Promise<Alarm[]>

@@ -31,7 +31,7 @@ export interface ChangeEvent {
   readonly signal: AbortSignal
 }
 
-/** A value was stored or deleted. */
+/** A value was stored or deleted. @public */
 export interface PropertyChanged extends ChangeEvent {
   readonly operation: 'set' | 'delete'
   /** The keys from the property to the changed part. Empty: the whole value. */
@@ -40,7 +40,7 @@ export interface PropertyChanged extends ChangeEvent {
   readonly value?: Json
 }
 
-/** A list was changed. */
+/** A list was changed. @public */
 export interface ListChanged extends ChangeEvent {
   readonly operation:
     | 'append'
@@ -65,7 +65,7 @@ export interface ListChanged extends ChangeEvent {
   readonly oldItem?: Json
 }
 
-/** A file was stored or deleted. */
+/** A file was stored or deleted. @public */
 export interface FileChanged extends ChangeEvent {
   readonly operation: 'put' | 'delete'
   /** The size in bytes, the media type and the SHA-256 of the new content. Undefined after a deletion. */
@@ -84,7 +84,7 @@ export interface ChangeEvents {
   file_changed: FileChanged
 }
 
-/** A due alarm. */
+/** A due alarm. @public */
 export interface AlarmCall<Data = Json | undefined> {
   readonly actor: ActorHandle
   readonly name: string
@@ -101,6 +101,7 @@ export interface AlarmCall<Data = Json | undefined> {
   readonly signal: AbortSignal
 }
 
+/** Runs when an alarm is due. @public */
 export type AlarmHandler<Data = Json | undefined> = (call: AlarmCall<Data>) => unknown
 
 /** The declared alarm for a schema of its data. */
@@ -124,7 +125,7 @@ export type ScheduleTiming =
       readonly timezone?: string
     }
 
-/** An occurrence of a schedule. */
+/** An occurrence of a schedule. @public */
 export interface ScheduleCall<Actors> {
   readonly name: string
   /** Access to the actors of the service. */

@@ -1,7 +1,7 @@
 /** The option `authenticate`: the embedding program names its signed-in user. */
 import type { HostRequest } from './sessions.ts'
 
-/** A user of the embedding program. */
+/** A user of the embedding program. @public */
 export interface HostUser {
   /** The email address. It selects the actor of the user, or creates it at the first sign-in. */
   readonly email: string
@@ -15,6 +15,7 @@ export interface HostUser {
  *
  * @param request The method, URL and headers of the request. The URL begins with the base URL, whatever the Host header says.
  * @param original The request as the server received it, such as the request of Express.
+ * @public
  */
 export type Authenticate = (
   request: Request,

@@ -3,7 +3,11 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../../caller.ts'
 import type { ActorHandle } from '../actor-handle.ts'
 
-/** A request as the embedding server received it: web-standard, or of node:http, also with the members that a framework adds. */
+/**
+ * A request as the embedding server received it: web-standard, or of node:http, also with the members that a framework adds.
+ *
+ * @public
+ */
 export type HostRequest = Request | IncomingMessage
 
 /** Frameworks may have a `Request` of their own, so the class does not decide. */
@@ -14,10 +18,16 @@ export function isWebRequest(request: HostRequest): request is Request {
 /**
  * The caller that the credentials of a request prove. `creator` is the owner of the actor. A `client` is an AI client, a
  * program or an API key of the owner, and may do only what its relationship grants.
+ *
+ * @public
  */
 export type RequestCaller = Extract<Caller, { readonly kind: 'creator' | 'client' }> & { readonly actorId: string }
 
-/** A session that the embedding program began. Browsers need only the cookies, and other clients only the tokens. */
+/**
+ * A session that the embedding program began. Browsers need only the cookies, and other clients only the tokens.
+ *
+ * @public
+ */
 export interface BegunSession {
   /** The id by which the owner finds the session in the list of sessions. */
   readonly id: string
@@ -34,7 +44,7 @@ export interface BegunSession {
   readonly refreshExpiresIn: number
 }
 
-/** The sessions of the owners of actors, for the routes of an embedding program. */
+/** The sessions of the owners of actors, for the routes of an embedding program. @public */
 export interface SessionsApi {
   /**
    * Begins a session of the owner, whom the embedding program has authenticated. It also ends the sessions of other owners

@@ -3,6 +3,7 @@
 /** The content of a file. A stream is read once, and never as a whole in memory. */
 export type FileContent = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | Uint8Array | Blob | string
 
+/** Facts about a file. @public */
 export interface FileInfo {
   /** May have slashes, such as `photos/cat.jpg`. */
   readonly name: string
@@ -18,7 +19,7 @@ export interface FileInfo {
   readonly updatedAt: Date
 }
 
-/** A file with its content, which can be read once. */
+/** A file with its content, which can be read once. @public */
 export interface OpenFile extends FileInfo {
   readonly stream: ReadableStream<Uint8Array>
   /** Reads the content into memory. */
@@ -34,12 +35,14 @@ export interface FileOptions {
   readonly ifMatch?: string | null
 }
 
+/** A page of the files of an actor. @public */
 export interface FilePage {
   readonly files: readonly FileInfo[]
   /** For `after` of the next page; null on the last one. */
   readonly next: string | null
 }
 
+/** The files of an actor. @public */
 export interface FilesHandle {
   /**
    * Stores a file when all bytes have arrived. It replaces the file of this name. A failure changes nothing.

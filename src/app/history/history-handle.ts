@@ -1,7 +1,7 @@
 /** The history of an actor, as applications see it. */
 import type { Json } from '../../json/json.ts'
 
-/** A change of a property or list, with what it replaced. */
+/** A change of a property or list, with what it replaced. @experimental */
 export interface PastChange {
   /** Later changes have higher numbers. */
   readonly id: number
@@ -32,6 +32,7 @@ export interface ChangeSelection {
   readonly since?: Date
 }
 
+/** The changes of an actor that can be taken back. @experimental */
 export interface HistoryHandle {
   /**
    * The changes, newest first. `next` is for `before` of the next page, and null on the last one.

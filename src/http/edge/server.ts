@@ -16,7 +16,7 @@ const maxHeaderBytes = 16_384
 /** An upload that makes progress may take an hour. */
 const longestUploadSeconds = 3600
 
-/** The error when the server cannot listen on its address. The message is one sentence for the operator. */
+/** The error when the server cannot listen on its address. The message is one sentence for the operator. @public */
 export class ListenError extends Error {
   override readonly name = 'ListenError'
 }
@@ -27,6 +27,7 @@ interface Served {
   close(): Promise<void>
 }
 
+/** A server that accepts connections. @public */
 export interface Listening {
   /** The URL of the server for a browser on this machine. */
   readonly url: string

@@ -19,6 +19,8 @@ export type McpFailureKind =
  * An error of the protocol. It fails the call of a handler that throws it; `invalid_params`, `unknown_resource` and
  * `internal` are useful for handlers. To report an error to the model, a tool throws a `ServiceError` or returns
  * `isError`.
+ *
+ * @public
  */
 export class McpFailure extends Error {
   override readonly name = 'McpFailure'

@@ -8,7 +8,7 @@ import type { Why } from '../../sign-in/refusal.ts'
 import type { Html } from '../shared/values.ts'
 import { formatsOf, type TimeUnit } from './formats.ts'
 
-/** The noun for an actor, in its English forms. */
+/** The noun for an actor, in its English forms. @experimental */
 export interface EnglishNoun {
   /** `account`. */
   readonly one: string

@@ -1,5 +1,4 @@
-/** The noun for an actor in German, with the words before it that follow its gender and case. */
-
+/** The noun for an actor in German, with the words before it that follow its gender and case. @experimental */
 export interface GermanNoun {
   readonly gender: 'masculine' | 'feminine' | 'neuter'
   /** `Konto`. */

@@ -3,10 +3,14 @@ import type { english, EnglishNoun } from './english.ts'
 import type { Look, LookOptions } from '../theme/look-options.ts'
 import type { GermanNoun } from './german-noun.ts'
 
-/** All messages of the pages in one language, by group and name. A message is a string, or a function of its values. */
+/**
+ * All messages of the pages in one language, by group and name. A message is a string, or a function of its values.
+ *
+ * @experimental
+ */
 export type Messages = ReturnType<typeof english.messages>
 
-/** Messages that replace those of a language. */
+/** Messages that replace those of a language. @experimental */
 export type MessageOverrides = { readonly [Group in keyof Messages]?: Partial<Messages[Group]> }
 
 export type Direction = 'ltr' | 'rtl'
@@ -29,7 +33,11 @@ export interface Presentation extends PageLanguage {
   readonly theme: Theme | null
 }
 
-/** The words and the look of the pages. English (`en`) and German (`de`) are built in. Languages have the names of BCP 47. */
+/**
+ * The words and the look of the pages. English (`en`) and German (`de`) are built in. Languages have the names of BCP 47.
+ *
+ * @experimental
+ */
 export interface ConsoleOptions extends LookOptions {
   /** The language for readers whose languages the pages do not have. Default: `en`. */
   readonly language?: string

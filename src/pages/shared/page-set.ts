@@ -22,7 +22,7 @@ export const templateNames = Object.fromEntries(
   pageDefinitions.map(({ name, template }) => [name, template]),
 ) as Readonly<Record<keyof Pages, string>>
 
-/** Replacements of built-in pages, and application-defined pages that the `www` handler names. */
+/** Replacements of built-in pages, and application-defined pages that the `www` handler names. @experimental */
 export interface OwnPages extends Partial<Pages> {
   readonly custom?: Readonly<Record<string, (values: Readonly<Record<string, unknown>>) => Html>>
 }

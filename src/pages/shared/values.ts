@@ -4,13 +4,13 @@
  */
 import type { HtmlEscapedString } from 'hono/utils/html'
 
-/** Safe HTML, created by `html`, which escapes interpolated values. */
+/** Safe HTML, created by `html`, which escapes interpolated values. @public */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
 /** A page: a function from plain data to safe HTML. */
 export type View<Values> = (values: Values) => Html
 
-/** Values of every page. */
+/** Values of every page. @experimental */
 export interface SiteValues {
   /** Path prefix of the service; empty without one. Links begin with it. */
   readonly base_path: string
@@ -98,7 +98,7 @@ export interface NavigationCounts {
   readonly failing_count: number
 }
 
-/** Values of every page below `/<actor>/www` (R-WEB-02). */
+/** Values of every page below `/<actor>/www` (R-WEB-02). @experimental */
 export interface ActorPageValues extends SiteValues, NavigationCounts {
   readonly id: string
   readonly creator: string

@@ -7,6 +7,7 @@ import { passkeyProviderName } from './names.ts'
  * `localhost`.
  *
  * @example passkey({ deepLink: 'notes://signed-in' })
+ * @public
  */
 export function passkey(settings: OwnSettings = {}): ProviderDeclaration {
   return { type: 'passkey', name: passkeyProviderName, settings: ownSettings(settings) }

@@ -15,6 +15,7 @@ import type { AppleSettings, ProviderDeclaration, Settings } from './settings.ts
  * Sign-in with Apple. `clientId` is the Services ID, or the bundle id of a native application.
  *
  * @example apple({ clientId: 'com.example.web', teamId: 'A1B2C3D4E5', keyId: 'F6G7H8I9J0', privateKeyPath: 'AuthKey.p8' })
+ * @public
  */
 export function apple(settings: AppleSettings = {}): ProviderDeclaration {
   return { type: 'apple', name: settings.name ?? 'apple', settings }

@@ -10,6 +10,7 @@ import type { ProviderDeclaration, ProviderSettings, Settings } from './settings
  * Sign-in with GitHub, or with GitHub Enterprise if `authUri`, `tokenUri` and `userinfoUri` are set.
  *
  * @example github({ clientId: 'Iv1.…', clientSecret: '…' })
+ * @public
  */
 export function github(settings: ProviderSettings = {}): ProviderDeclaration {
   return { type: 'github', name: settings.name ?? 'github', settings }

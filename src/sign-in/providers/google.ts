@@ -8,6 +8,7 @@ import type { ProviderDeclaration, ProviderSettings, Settings } from './settings
  * Sign-in with Google.
  *
  * @example google({ clientId: '…apps.googleusercontent.com', clientSecret: '…' })
+ * @public
  */
 export function google(settings: ProviderSettings = {}): ProviderDeclaration {
   return { type: 'google', name: settings.name ?? 'google', settings }

@@ -8,6 +8,7 @@ import type { OpenIdSettings, ProviderDeclaration, Settings } from './settings.t
  * Sign-in with any provider of OpenID Connect. Discovery at the issuer finds its endpoints and keys.
  *
  * @example openid({ name: 'acme', issuer: 'https://id.acme.example', clientId: 'notes', clientSecret: '…' })
+ * @public
  */
 export function openid(settings: OpenIdSettings): ProviderDeclaration {
   return { type: 'openid', name: settings.name, settings }

@@ -66,7 +66,11 @@ export type AnySettings = Partial<AppleSettings & OpenIdSettings>
 
 export type ProviderType = 'google' | 'github' | 'apple' | 'openid' | 'passkey' | 'email'
 
-/** Declaration of a provider, created by `google`, `github`, `apple`, `openid`, `passkey` or `emailLink` for `troupe({ signIn: […] })`. */
+/**
+ * Declaration of a provider, created by `google`, `github`, `apple`, `openid`, `passkey` or `emailLink` for `troupe({ signIn: […] })`.
+ *
+ * @public
+ */
 export interface ProviderDeclaration {
   readonly type: ProviderType
   readonly name: string
