@@ -161,7 +161,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const limits = createRateLimits(runtime)
   const auditLog = createAuditLog(runtime, { nameEntries: withCallerNames })
   const tokenRoom = createTokens(runtime)
-  const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient })
+  const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient, followMoves })
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)
   const { publisher, waitingChanges } = createPublisher(runtime, { permission, delivery })
   const job = createJobs(runtime)

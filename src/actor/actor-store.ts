@@ -248,7 +248,9 @@ async function deleteManyRows(tx: Transaction, id: string): Promise<void> {
   }
 }
 
+/** Another life of an id begins, in which the actor did not come from another service. */
 export async function clearDeletionMarker(tx: Transaction, id: string): Promise<void> {
+  await tx.run(`DELETE FROM arrival WHERE actor_id = $1 AND state = 'here'`, id)
   await tx.run('DELETE FROM deleted_actor WHERE id = $1', id)
 }
 

@@ -80,7 +80,10 @@ export async function deleteDeparture(tx: Transaction, actorId: string): Promise
   await tx.run('DELETE FROM departure WHERE actor_id = $1', actorId)
 }
 
-/** Deletes moves in either direction of actors that were deleted. A move that succeeded stays: the id comes back only along it. */
+/**
+ * Deletes moves in either direction of actors that are not here. A departure that succeeded stays: the id comes back only along it. So
+ * does the arrival of an actor that was deleted: peers that missed its end learn of it from the key.
+ */
 export async function deleteOldMoves(tx: Transaction): Promise<void> {
   await tx.run(
     `/* moves */ DELETE FROM departure WHERE state <> 'moved'
@@ -88,7 +91,9 @@ export async function deleteOldMoves(tx: Transaction): Promise<void> {
   )
   await tx.run(
     `/* moves */ DELETE FROM arrival WHERE state = 'here'
-       AND NOT EXISTS (SELECT 1 FROM actor a WHERE a.id = arrival.actor_id)`,
+       AND NOT EXISTS (SELECT 1 FROM actor a WHERE a.id = arrival.actor_id)
+       AND NOT EXISTS (SELECT 1 FROM deleted_actor d WHERE d.id = arrival.actor_id)
+       AND NOT EXISTS (SELECT 1 FROM former_actor f WHERE f.actor_id = arrival.actor_id)`,
   )
 }
 

@@ -181,9 +181,11 @@ export class Departures {
         ? { state: 'moved', ...home, notice: found.notice }
         : { state: 'moving', ...home, token_hash: hashSecret(this.#open(found).token) }
     }
-    if (actor === null || actor.residence === 'arriving')
+    const isDeleted = actor === null && arrival !== null
+    if (!isDeleted && (actor === null || actor.residence === 'arriving'))
       throw new ServiceError('actor_not_found', `Actor ${quoted(actorId)} does not exist`)
     if (arrival === null) return null
+    if (isDeleted) return { state: 'deleted', key: JSON.parse(arrival.publicKey) as object, ...fromOf(arrival.origins) }
     const key = (): string => keysOf(this.#deps.keyRing, arrival).privateKey
     const notices = await this.#noticesOf(arrival, key, arrival.hereAt ?? arrival.createdAt)
     return { state: 'arrived', key: JSON.parse(arrival.publicKey) as object, ...fromOf(arrival.origins), ...notices }

@@ -179,6 +179,7 @@ export class MovedPeers {
     }
     const followed = await followMoves(this.#deps, { address: baseuri, actorId: peerId, publicKey: knownKey }, to)
     if (followed.kind === 'failed') throw unreadable(followed.reason)
+    if (followed.kind === 'deleted') throw refused('the peer was deleted')
     if (followed.kind === 'unproven') throw refused(followed.reason)
     return followed.publicKey
   }

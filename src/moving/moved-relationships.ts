@@ -21,7 +21,7 @@ import { secretOf } from '../trust/record.ts'
 import { isRenewal, type Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import type { Trusts } from '../trust/trusts.ts'
-import { isAccepted } from '../peer/ingress.ts'
+import { isAccepted, isUnknownTo } from '../peer/ingress.ts'
 import { answerText } from './answers.ts'
 import {
   type Arrival,
@@ -147,7 +147,7 @@ export class MovedRelationships {
     const meta = await client.call({ method: 'GET', url: `${trust.baseuri}/meta` })
     if (meta.kind !== 'answered') return { state: 'later', reason: meta.reason }
     if (meta.status === 308) return this.#follow(arrival, actor, peer, trust)
-    if (isUnknownTo(meta)) return this.#endedBy(actor, peer)
+    if (isUnknownByCode(meta)) return this.#endedBy(actor, peer)
     if (meta.status !== 200) return { state: 'later', reason: `The peer answered ${meta.status}` }
     return hasTag(meta.body) ? this.#inform(arrival, actor, peer, trust) : this.#askAgain(actor, peer, trust)
   }
@@ -156,6 +156,7 @@ export class MovedRelationships {
   async #follow(arrival: Arrival, actor: Actor, peer: ArrivalPeer, trust: Trust): Promise<Attempt> {
     const from = { address: trust.baseuri, actorId: trust.peerId, publicKey: trust.facts.move_key ?? null }
     const followed = await followMoves(this.#deps, from, null)
+    if (followed.kind === 'deleted') return this.#endedBy(actor, peer)
     if (followed.kind !== 'followed') return { state: 'later', reason: followed.reason }
     return this.#inform(arrival, actor, peer, { ...trust, baseuri: followed.to })
   }
@@ -181,7 +182,7 @@ export class MovedRelationships {
     const url = `${trust.baseuri}/callbacks/moved/${encodeURIComponent(actorId)}`
     const outcome = await client.call({ method: 'POST', url, body: JSON.stringify({ statement }) })
     if (isAccepted(outcome)) return { state: 'informed', reason: '', stated }
-    if (isUnknownTo(outcome)) return this.#endedBy(actor, peer)
+    if (isUnknownByCode(outcome)) return this.#endedBy(actor, peer)
     return { state: 'later', reason: reasonIn(outcome) }
   }
 
@@ -249,10 +250,9 @@ export class MovedRelationships {
   }
 }
 
-/** Whether the peer's service, and not something before it, says that the actor or the relationship does not exist. */
-function isUnknownTo(outcome: PeerOutcome): boolean {
-  if (outcome.kind !== 'answered' || outcome.status !== 404) return false
-  const code = answerText(outcome, 'error')
+/** An answer that ends a relationship needs the error code: gateways answer 404 without a body, or with JSON of their own. */
+function isUnknownByCode(outcome: PeerOutcome): boolean {
+  const code = isUnknownTo(outcome) ? answerText(outcome, 'error') : null
   return code === 'not_found' || code === 'actor_not_found'
 }
 

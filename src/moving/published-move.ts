@@ -1,6 +1,7 @@
 /** Reads what an address states about the moves of its actor, at `<address>/meta/moving`, and follows the notices from there. */
 import { elements, known, stringValue } from '../json/json.ts'
 import { isIngressPage } from '../peer/ingress.ts'
+import type { Followed, KnownHome } from '../peer/moved-peer.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import { claimedAddress, isSameKey, membersIn, publicKeyIn, verifyNotice } from './proof.ts'
 
@@ -17,6 +18,8 @@ export interface PublishedHome {
   readonly leaving: PublishedMove | null
   /** Notices of former addresses of this home, which its service has left for another name. */
   readonly notices: readonly string[]
+  /** The actor was deleted at this home. */
+  readonly isDeleted: boolean
 }
 
 export interface PublishedMove {
@@ -43,12 +46,13 @@ export async function readMove(client: PeerClient, address: string): Promise<Mov
   if (fields === null) return { kind: 'failed', reason: `The address answered ${outcome.status} without a move` }
   const text = (name: string): string | null => stringValue(fields.get(name) ?? known('null'))
   const [leaving, publicKey] = [leavingIn(text), publicKeyIn(fields.get('key') ?? 'null')]
-  if (publicKey === null || (leaving === null && text('state') !== 'arrived'))
+  const isDeleted = text('state') === 'deleted'
+  if (publicKey === null || (leaving === null && text('state') !== 'arrived' && !isDeleted))
     return { kind: 'failed', reason: 'The statement of the address about moves is not complete' }
   const list = (name: string): string[] =>
     (elements(fields.get(name) ?? known('[]')) ?? []).map((one) => stringValue(one) ?? '')
   const [cameFrom, notices] = [list('from'), list('notices').slice(0, mostNotices)]
-  return { kind: 'read', home: { publicKey, cameFrom, leaving, notices } }
+  return { kind: 'read', home: { publicKey, cameFrom, leaving, notices, isDeleted } }
 }
 
 /** A running move, or a finished one, which has a notice. Null: neither, or it is not complete. */
@@ -62,20 +66,6 @@ function leavingIn(text: (name: string) => string | null): PublishedMove | null 
 const mostNotices = 10
 /** Services that an actor left one after the other, before a peer noticed the first move. */
 const mostMoves = 5
-
-/** A home of an actor from which notices lead on. */
-export interface KnownHome {
-  readonly address: string
-  readonly actorId: string
-  /** The public key of the home. Null: the address itself states it. */
-  readonly publicKey: string | null
-}
-
-export type Followed =
-  | { readonly kind: 'followed'; readonly to: string; readonly publicKey: string }
-  /** No signed notice leads on, or the address that it names does not confirm it. */
-  | { readonly kind: 'unproven'; readonly reason: string }
-  | { readonly kind: 'failed'; readonly reason: string }
 
 /**
  * Follows the signed notices from a home on. Each address that a notice names must state that the actor came from there, and
@@ -96,6 +86,7 @@ export async function followMoves(
     const doubt = doubtAbout(home, at)
     if (doubt !== null) return { kind: 'unproven', reason: doubt }
     if (home === null) break
+    if (home.isDeleted) return { kind: 'deleted' }
     const isLast = to === null ? (await noticeAt(home, at.address)) === null : at.address === to
     if (at.left !== null && isLast) return { kind: 'followed', to: at.address, publicKey: home.publicKey }
     const next = await nextOf(home, { ...at, actorId, now: now() })

@@ -2,7 +2,8 @@
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { failed, type Tracing } from '../observe/tracing.ts'
-import { isIngressPage } from '../peer/ingress.ts'
+import { isUnknownTo } from '../peer/ingress.ts'
+import { type FindMovedPeer, deletedThere, hasMoved, outcomeAfterMoves } from '../peer/moved-peer.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -12,7 +13,7 @@ import type { Store } from '../store/store.ts'
 import { type ClaimedNotice, deleteNotice, findRecipient, postponeNotice } from './notice-store.ts'
 import type { NoticeKind } from './notice.ts'
 import { openNoticeSecret } from './notices.ts'
-import { outcomeWith } from './secret-rotation.ts'
+import { mayBeOfAnotherSecret, outcomeWith } from './secret-rotation.ts'
 import { type DeliveryPolicy, isRefusal, judgeNotice, type DeliveryVerdict } from './policy.ts'
 
 /** Finds out which secret a peer has after a renewal. Null: known now. Otherwise the outcome of the call. */
@@ -37,6 +38,7 @@ export interface NoticeSenderDeps {
   readonly tracing: Tracing
   readonly isCut: () => boolean
   readonly settleRenewal: SettleRenewal
+  readonly findMovedPeer: FindMovedPeer
 }
 
 /** A peer that answers these with 404 or 410 has already deleted its side. */
@@ -86,9 +88,6 @@ export class NoticeSender {
     const outcome = notice.kind === 'renewal' ? await this.#settleRenewal(notice) : await this.#deliver(notice)
     if (outcome === null) return { kind: 'delivered' }
     if (this.#deps.isCut() && outcome.kind !== 'answered') return null
-    // The peer has moved. Its new service notices the end when it states the new address here. Other messages follow it.
-    const hasMoved = outcome.kind === 'answered' && outcome.status === 308
-    if (hasMoved && (notice.kind === 'trust_deleted' || notice.kind === 'withdrawal')) return { kind: 'delivered' }
     if (endings.has(notice.kind) && isUnknownTo(outcome)) return { kind: 'delivered' }
     if (notice.kind === 'withdrawal' && isRefusal(outcome)) return this.#judgeWithdrawal(notice)
     const { attempts, createdAt } = notice
@@ -111,7 +110,8 @@ export class NoticeSender {
     const { store, keyRing } = this.#deps
     const { kind, actorId, peerId, url, baseuri } = notice
     if (kind === 'trust_deleted' || kind === 'withdrawal') {
-      return this.#call(notice, { url, bearer: { secret: this.#ownSecret(notice), baseuri } })
+      const outcome = await this.#call(notice, { url, bearer: { secret: this.#ownSecret(notice), baseuri } })
+      return hasMoved(outcome) ? this.#followEnd(notice, outcome) : outcome
     }
     const recipient = await store.read((q) => findRecipient(q, notice))
     if (recipient === null || (kind === 'approval' && !recipient.approved)) return null
@@ -120,7 +120,25 @@ export class NoticeSender {
       url: `${recipient.baseuri}${url.slice(baseuri.length)}`,
       bearer: { secret, baseuri: recipient.baseuri },
     })
-    return outcomeWith(store, notice, recipient.secret, outcome)
+    const known = { address: recipient.baseuri, actorId: peerId, publicKey: recipient.facts.move_key ?? null }
+    const settled = await outcomeAfterMoves(outcome, known, this.#deps.findMovedPeer)
+    return outcomeWith(store, notice, recipient.secret, settled)
+  }
+
+  /**
+   * The relationship has ended, so no statement brings the new address of the peer. A home that the signed notices confirm has the
+   * secret in the archive. When it has replaced the secret, it learns of the end by its own statement, and the notice waits for that.
+   */
+  async #followEnd(notice: ClaimedNotice, redirect: PeerOutcome): Promise<PeerOutcome> {
+    const { url, baseuri, peerId } = notice
+    const found = await this.#deps.findMovedPeer({ address: baseuri, actorId: peerId, publicKey: null })
+    if (found.kind === 'deleted') return deletedThere
+    if (found.kind !== 'followed') return redirect
+    const outcome = await this.#call(notice, {
+      url: `${found.to}${url.slice(baseuri.length)}`,
+      bearer: { secret: this.#ownSecret(notice), baseuri: found.to },
+    })
+    return mayBeOfAnotherSecret(outcome) ? redirect : outcome
   }
 
   #call({ method, body }: ClaimedNotice, address: Pick<PeerRequest, 'url' | 'bearer'>): Promise<PeerOutcome> {
@@ -136,10 +154,4 @@ export class NoticeSender {
   #ownSecret({ id, secret }: ClaimedNotice): string {
     return openNoticeSecret(this.#deps.keyRing, id, secret)
   }
-}
-
-/** Whether the service of the peer says that it does not know the actor, the relationship or the subscription. */
-function isUnknownTo(outcome: PeerOutcome): boolean {
-  if (outcome.kind !== 'answered' || isIngressPage(outcome)) return false
-  return outcome.status === 404 || outcome.status === 410
 }

@@ -1,4 +1,5 @@
 /** The SQL of notices. */
+import type { TrustFacts } from '../app/trust-record.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import { byActor, changeByKey, naming } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
@@ -125,16 +126,18 @@ export interface Recipient {
   /** Sealed with the binding of the trust. */
   readonly secret: Sealed
   readonly approved: boolean
+  readonly facts: TrustFacts
 }
 
 /** Null: the relationship does not exist. */
 export async function findRecipient(q: Queries, { actorId, peerId }: NoticeQueue): Promise<Recipient | null> {
-  const row = await q.get<Row<Recipient>>(
-    '/* delivery */ SELECT baseuri, secret, approved FROM trust WHERE actor_id = $1 AND peer_id = $2',
+  const row = await q.get<Row<Omit<Recipient, 'facts'>> & { readonly facts: string }>(
+    '/* delivery */ SELECT baseuri, secret, approved, facts FROM trust WHERE actor_id = $1 AND peer_id = $2',
     actorId,
     peerId,
   )
-  return row === undefined ? null : { ...row, approved: row.approved !== 0 }
+  if (row === undefined) return null
+  return { ...row, approved: row.approved !== 0, facts: JSON.parse(row.facts) as TrustFacts }
 }
 
 /** Deletes the notices of an ended relationship, except those about its end. */

@@ -19,6 +19,12 @@ export function isAccepted(outcome: PeerOutcome): boolean {
   return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300 && !isMarkup(outcome)
 }
 
+/** Whether the service of the peer says that it does not know the actor, the relationship or the subscription. */
+export function isUnknownTo(outcome: PeerOutcome): boolean {
+  if (outcome.kind !== 'answered' || isIngressPage(outcome)) return false
+  return outcome.status === 404 || outcome.status === 410
+}
+
 /** The byte order mark is a space for the patterns. */
 function isMarkup({ headers, body }: Pick<Answer, 'headers' | 'body'>): boolean {
   if (/^\s*</.test(body)) return true

@@ -109,6 +109,7 @@ function createWorker(runtime: Runtime, needs: PublicationNeeds) {
     auditLog,
     permission,
     peerClient: outbox.peerClient,
+    findMovedPeer: outbox.findMovedPeer,
     times: outbox.times,
     policy: {
       retryUnknown: config.retryCallbacks,

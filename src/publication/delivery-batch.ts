@@ -11,6 +11,7 @@ import { runInBackground } from '../observe/context.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { readTraceContext } from '../observe/trace-context.ts'
 import { failed, type Span, type Tracing } from '../observe/tracing.ts'
+import { type FindMovedPeer, outcomeAfterMoves } from '../peer/moved-peer.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { Permission, Related, Relation } from '../permission/permission.ts'
@@ -70,6 +71,7 @@ export type FullState = (actorId: string, peer: Related, scope: QueueState) => P
 export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly store: Store
   readonly peerClient: PeerClient
+  readonly findMovedPeer: FindMovedPeer
   readonly auditLog: Pick<AuditLog, 'record'>
   readonly permission: Permission
   readonly keyRing: KeyRing
@@ -313,7 +315,7 @@ export class DeliveryBatches {
         ? resyncCallback(batch, covers, now(), this.#deps)
         : diffCallback(batch, diff, shown ?? hidden, this.#deps)
     const sentAt = now()
-    const outcome = await this.#call(batch, callback)
+    const outcome = await this.#outcomeOf(batch, callback)
     if (shown !== null && diff.kind !== 'erasure') this.#record(batch, diff, callback, outcome)
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
@@ -372,6 +374,12 @@ export class DeliveryBatches {
     const repair = isWritten && !hasState ? { ...state.repair, failures: Math.max(0, state.repair.failures) } : noDoubt
     const committed = isWritten && holdsChanges(state) ? state.sequence : 0
     return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now', { committed })
+  }
+
+  async #outcomeOf(batch: Batch, callback: OutgoingCallback): Promise<PeerOutcome> {
+    const { baseuri, facts } = batch.state
+    const known = { address: baseuri, actorId: batch.queue.peerId, publicKey: facts.move_key ?? null }
+    return outcomeAfterMoves(await this.#call(batch, callback), known, this.#deps.findMovedPeer)
   }
 
   #call({ state, url, bearer }: Batch, { body, headers }: OutgoingCallback): Promise<PeerOutcome> {
@@ -578,7 +586,9 @@ function progressOf(
 
 function continuationOf({ verdict, circuit }: Sent): Pick<BatchOutcome, 'state' | 'next'> {
   if (verdict.kind === 'stop') return { state: 'stopped', next: 'idle' }
-  return { state: 'live', next: circuit.openUntil ?? (verdict.kind === 'retry' ? verdict.at : 'now') }
+  if (verdict.kind !== 'retry') return { state: 'live', next: circuit.openUntil ?? 'now' }
+  // The pause of the circuit must not shorten that of the message: an address that the peer has left is asked once an hour.
+  return { state: 'live', next: Math.max(verdict.at, circuit.openUntil ?? 0) }
 }
 
 function isSame(one: Circuit, other: Circuit): boolean {

@@ -26,7 +26,7 @@ export type ReplicaRoom = ReturnType<typeof createReplica>
 export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
   const { store, keyRing, config, now } = runtime
   const { outbox, trust } = needs
-  const links = new PeerLinks(store, outbox.peerClient, keyRing, config.maxJsonDepth)
+  const links = new PeerLinks(store, outbox, keyRing, config.maxJsonDepth)
   const data = new PeerData(links, now)
   const gaps = new GapWorker({ ...runtime, times: outbox.times })
   const shared = {

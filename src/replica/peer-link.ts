@@ -7,9 +7,10 @@ import type { Store } from '../store/store.ts'
 import { secretOf } from '../trust/record.ts'
 import type { Trust } from '../trust/trust.ts'
 import { isIngressPage } from '../peer/ingress.ts'
+import { type FindMovedPeer, outcomeAfterMoves } from '../peer/moved-peer.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
 
-export type Linked = Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'secret'>
+export type Linked = Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'secret' | 'facts'>
 
 export type Reading =
   | { readonly kind: 'read'; readonly value: JsonText; readonly headers: Readonly<Record<string, string>> }
@@ -21,18 +22,26 @@ export type Reading =
 /** 32 MiB, because one response contains a whole actor. */
 const maxAnswerBytes = 33_554_432
 
-/** Status codes that mean that a later request may succeed. 308: the peer has moved, and its new address is not known yet. */
-const notNow: ReadonlySet<number> = new Set([308, 408, 425, 429])
+/** Status codes that mean that a later request may succeed. */
+const notNow: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** How peers are reached, and where they are. */
+interface Peers {
+  readonly peerClient: PeerClient
+  readonly findMovedPeer: FindMovedPeer
+}
 
 export class PeerLinks {
   readonly #store: Store
   readonly #client: PeerClient
+  readonly #findMovedPeer: FindMovedPeer
   readonly #keyRing: KeyRing
   readonly #maxJsonDepth: number
 
-  constructor(store: Store, client: PeerClient, keyRing: KeyRing, maxJsonDepth: number) {
+  constructor(store: Store, { peerClient, findMovedPeer }: Peers, keyRing: KeyRing, maxJsonDepth: number) {
     this.#store = store
-    this.#client = client
+    this.#client = peerClient
+    this.#findMovedPeer = findMovedPeer
     this.#keyRing = keyRing
     this.#maxJsonDepth = maxJsonDepth
   }
@@ -50,7 +59,7 @@ export class PeerLinks {
     body?: string,
     mostBytes = maxAnswerBytes,
   ): Promise<PeerOutcome> {
-    const { baseuri } = trust
+    const { baseuri, peerId, facts } = trust
     const outcome = await this.#client.call({
       method,
       url: typeof path === 'string' ? path : [baseuri, ...path.map(encodeURIComponent)].join('/'),
@@ -58,7 +67,9 @@ export class PeerLinks {
       maxAnswerBytes: mostBytes,
       body,
     })
-    return outcomeWith(this.#store, trust, trust.secret, outcome)
+    const known = { address: baseuri, actorId: peerId, publicKey: facts.move_key ?? null }
+    const settled = await outcomeAfterMoves(outcome, known, this.#findMovedPeer)
+    return outcomeWith(this.#store, trust, trust.secret, settled)
   }
 
   async read(trust: Linked, path: readonly string[] | string, mostBytes?: number): Promise<Reading> {
@@ -69,8 +80,9 @@ export class PeerLinks {
   reading(outcome: PeerOutcome): Reading {
     if (outcome.kind !== 'answered') return { kind: 'failed', reason: outcome.reason }
     const { status, headers, body } = outcome
-    // A failed read is never an empty answer.
-    if (status < 200 || status > 499 || notNow.has(status) || isIngressPage(outcome)) {
+    // A failed read is never an empty answer. A redirect is that of an ingress, or of an address that the peer has left.
+    const isOther = status < 200 || (status > 299 && status < 400) || status > 499
+    if (isOther || notNow.has(status) || isIngressPage(outcome)) {
       return { kind: 'failed', reason: `The peer answered ${status}` }
     }
     if (status > 299) return { kind: 'refused', status }

@@ -41,8 +41,8 @@ export type Snapshot =
 /** Maximum number of reads while the peer keeps changing. */
 const mostRounds = 4
 
-/** Status codes that mean that the peer has no data for this actor. */
-const nothing: ReadonlySet<number> = new Set([401, 403, 404, 410])
+/** Status codes that mean that the peer has no data for this actor. 410: the actor of the address lives elsewhere. */
+const nothing: ReadonlySet<number> = new Set([401, 403, 404])
 
 /** Limits for the fetch of a snapshot. */
 export interface SnapshotLimits {
@@ -208,7 +208,8 @@ export class PeerData {
     // The Python library answers 404 at the address without the name of the relationship, whatever it knows.
     const isMissing = short.kind === 'refused' && short.status === 404
     const reading = isMissing ? await this.#links.read(trust, ['trust', trust.relationship, trust.actorId]) : short
-    if (reading.kind === 'failed') return null
+    // A relationship ends by what the peer says about it, and not by any other refusal.
+    if (reading.kind === 'failed' || (reading.kind === 'refused' && !nothing.has(reading.status))) return null
     return reading.kind === 'read' && isObject(reading.value) && members(reading.value)?.has('error') === false
   }
 }

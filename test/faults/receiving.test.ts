@@ -771,7 +771,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { trip: { by: '' } })
     })
 
-    const ends: readonly [what: string, answer: object | null, subscriptions: number, hasTrust: boolean][] = [
+    const ends: [what: string, answer: object | null, subscriptions: number, hasTrust: boolean][] = [
       ['cleans up when the peer still knows the relationship', { body: { id: 'b1', relationship: 'friend' } }, 0, true],
       ['ends the relationship when the peer does not know it', { status: 404 }, 0, false],
       ['ends the relationship when the peer refuses the secret', { status: 403 }, 0, false],
@@ -779,6 +779,8 @@ forEachService((start) => {
       ['removes nothing when the peer cannot be asked', null, 1, true],
       ['removes nothing when the peer fails', { status: 500 }, 1, true],
     ]
+    for (const status of [301, 302, 307, 308, 400, 402, 405, 409, 410, 429])
+      ends.push([`removes nothing when the peer answers ${status}`, { status }, 1, true])
     for (const [what, answer, left, hasTrust] of ends) {
       it(`without known subscriptions ${what} (PEER-09, R-SUB-07)`, async () => {
         const events: unknown[] = []

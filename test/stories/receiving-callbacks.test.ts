@@ -435,8 +435,9 @@ forEachService((start) => {
       const trust = (await store.read((q) => findTrust(q, actor.id, peer.peerId))) ?? assert.fail()
       peers.publish({ subscriber: actor.id, id: peer.id }, { a: ['x'.repeat(400)], b: ['y'.repeat(400)], c: [] }, 1)
       let time = 0
+      const reached = { peerClient: peers, findMovedPeer: () => Promise.reject(new Error('No peer moves')) }
       const wholeOf = async (mostCharacters: number, longestMs: number): Promise<string> => {
-        const data = new PeerData(new PeerLinks(store, peers, keyRing, 64), () => (time += 1), {
+        const data = new PeerData(new PeerLinks(store, reached, keyRing, 64), () => (time += 1), {
           mostCharacters,
           longestMs,
         })
