@@ -18,17 +18,39 @@ describe('the generated pages', () => {
   it('describe every option by both of its names', () => {
     const text = read('docs/configuration.md')
     for (const [name, { env }] of Object.entries(options)) {
-      assert.ok(text.includes(`\n## ${env}\n`), env)
+      assert.ok(text.includes(`\n### ${env}\n`), env)
       assert.ok(text.includes(`\n- In code: \`${name}\`\n`), name)
     }
     assert.match(
       text,
-      /## PORT\n\nThe port to listen on; 0 chooses a free port\.\n\n- In code: `port`\n- Values: whole number from 0 to 65535\n- Default: `3000`\n/,
+      /### PORT\n\nThe port to listen on; 0 chooses a free port\.\n\n- In code: `port`\n- Values: whole number from 0 to 65535\n- Default: `3000`\n/,
     )
     assert.match(
       text,
-      /## TROUPE_MAX_BODY_BYTES\n[^#]*- Values: whole number from 1024 to 268435456, in bytes\n- Default: `2097152`\n/,
+      /### TROUPE_MAX_BODY_BYTES\n[^#]*- Values: whole number from 1024 to 268435456, in bytes\n- Default: `2097152`\n/,
     )
+  })
+
+  it('begin the settings with the nine of a normal deployment, and have each setting once', () => {
+    const text = read('docs/configuration.md')
+    const [, first = ''] = text.split('\n## ')
+    assert.deepEqual(
+      [...first.matchAll(/^\| \[`(\w+)`\]/gm)].map(([, setting]) => setting),
+      [
+        'BASE_URL',
+        'TROUPE_SECRET_KEYS',
+        'DATABASE_URL',
+        'PORT',
+        'TROUPE_TRUSTED_PROXIES',
+        'TROUPE_PROVIDERS',
+        'TROUPE_ADMINS',
+        'TROUPE_FILES',
+        'TROUPE_BACKUPS',
+      ],
+    )
+    const settings = [...text.matchAll(/^### (\w+)$/gm)].map(([, setting]) => setting)
+    assert.equal(settings.length, Object.keys(options).length)
+    assert.deepEqual(new Set(settings), new Set(Object.values(options).map(({ env }) => env)))
   })
 
   it('name the callers and the responses of a route', () => {
