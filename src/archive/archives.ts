@@ -30,12 +30,12 @@ export class Archives {
     return {
       property: async (stored) => {
         const { name, content, version } = declared.current(stored)
-        const shown = await gate.pass(access, 'get', [name], content)
+        const shown = await gate.runHooks(access, 'get', [name], content)
         return shown === null ? null : { content: shown, version }
       },
       formatOf: (list) => declared.formatOf(list),
-      items: (list, items) => hooks.passItems(access, list, items),
-      hasHistoryOf: (name) => gate.isOpen(access, 'get', name),
+      items: (list, items) => hooks.runItemHooks(access, list, items),
+      hasHistoryOf: (name) => gate.hasNoHooks(access, 'get', name),
     }
   }
 }

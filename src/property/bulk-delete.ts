@@ -41,7 +41,7 @@ export async function deleteProperties(
 ): Promise<void> {
   const { id } = access.actor
   const judged = await requireDeletable(deps, access, names)
-  await passHooks(deps, access, judged)
+  await runHooks(deps, access, judged)
   await deps.room.writer.change(access, async (tx, record, _actor, flush) => {
     const reads = { read: <T>(work: (q: Transaction) => Promise<T>): Promise<T> => work(tx) }
     for await (const page of readPages(reads, id, {
@@ -75,10 +75,10 @@ async function requireDeletable(
 }
 
 /** @throws ServiceError `forbidden` when a hook refuses a deletion. */
-async function passHooks({ store, room }: BulkDeleteDeps, access: Access, names: ReadonlySet<string>): Promise<void> {
+async function runHooks({ store, room }: BulkDeleteDeps, access: Access, names: ReadonlySet<string>): Promise<void> {
   const { gate, declared } = room
   const { id } = access.actor
-  const hooked = [...names].filter((name) => !gate.isOpen(access, 'delete', name))
+  const hooked = [...names].filter((name) => !gate.hasNoHooks(access, 'delete', name))
   if (hooked.length === 0) return
   for await (const page of readPages(store, id, { isNeeded: () => true, names: hooked })) {
     const rows = page.flatMap(({ stored }) => stored ?? [])
@@ -92,7 +92,7 @@ async function passHooks({ store, room }: BulkDeleteDeps, access: Access, names:
     for (const row of rows) {
       const property = declared.current(heads.get(row.name) ?? row)
       const value = valueOf(property) ?? listValue(property, items.get(row.name))
-      if ((await gate.pass(access, 'delete', [row.name], value)) === null) throw rejectedDelete([row.name])
+      if ((await gate.runHooks(access, 'delete', [row.name], value)) === null) throw rejectedDelete([row.name])
     }
   }
 }

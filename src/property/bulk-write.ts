@@ -94,7 +94,7 @@ export class BulkWrite {
     const allowed = await this.#requireRights(access, asked)
     const entries = new Map<string, PreparedEntry>()
     for (const [name, entry] of allowed) {
-      entries.set(name, await this.#passHooks(access, name, entry, operation))
+      entries.set(name, await this.#runHooks(access, name, entry, operation))
       if (entries.size % ofOnePart === 0) await setImmediate()
     }
     // A hook may turn a change into a removal.
@@ -129,15 +129,15 @@ export class BulkWrite {
     return allowed
   }
 
-  async #passHooks(
+  async #runHooks(
     access: Access,
     name: string,
     entry: PreparedEntry,
     operation: 'put' | 'post',
   ): Promise<PreparedEntry> {
     const { room } = this.#deps
-    if (typeof entry !== 'string') return entry.pass(room, access, operation)
-    const passed = await room.gate.pass(access, operation, [name], entry)
+    if (typeof entry !== 'string') return entry.runHooks(room, access, operation)
+    const passed = await room.gate.runHooks(access, operation, [name], entry)
     if (passed === null) throw rejectedWrite([name])
     if (passed === absent) return passed
     requireNoList([name], passed)

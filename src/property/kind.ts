@@ -113,7 +113,7 @@ export interface BulkStep {
   /** The same step for a caller that may append but not write. @throws ServiceError `forbidden` */
   readonly onlyAdding?: (room: KindRoom, access: Access) => Promise<BulkStep>
   /** Runs the hooks and returns the step as they changed it. */
-  readonly pass: (room: KindRoom, access: Access, operation: 'put' | 'post') => Promise<BulkStep>
+  readonly runHooks: (room: KindRoom, access: Access, operation: 'put' | 'post') => Promise<BulkStep>
   /** Stores the change. Returns the string that the response contains in place of a value. */
   readonly store: (tx: Transaction, actor: LockedActor, record: Record, context: StepContext) => Promise<JsonText>
 }

@@ -170,7 +170,7 @@ export class Properties {
       const { length: items, bytes } = listFacts(name, property.content)
       return { found: { kind, value, size: { items, characters: bytes ?? 0 } }, version }
     }
-    const shown = await room.gate.pass(access, 'get', [name], value)
+    const shown = await room.gate.runHooks(access, 'get', [name], value)
     const size = { items: 1, characters: value.length }
     return { found: shown === null ? null : { kind, value: shown, size }, version }
   }
@@ -222,7 +222,7 @@ export class Properties {
    */
   async isWritable(access: Access, name: string, value: JsonText): Promise<boolean> {
     try {
-      return (await this.#deps.room.gate.pass(access, 'put', [name], value)) !== null
+      return (await this.#deps.room.gate.runHooks(access, 'put', [name], value)) !== null
     } catch {
       return false
     }
@@ -291,7 +291,7 @@ export class Properties {
   ): AsyncGenerator<readonly NamedProperty[], undefined> {
     const { gate } = this.#deps.room
     const { id } = access.actor
-    const isHooked = ({ name }: { readonly name: string }): boolean => !gate.isOpen(access, 'get', name)
+    const isHooked = ({ name }: { readonly name: string }): boolean => !gate.hasNoHooks(access, 'get', name)
     if (after === null) {
       const unset = this.#withoutRow(new Set())
       const names = unset.map(({ name }) => name)
@@ -375,7 +375,7 @@ export class Properties {
     const { versions, room } = this.#deps
     return (json) => {
       const version = versions.ofListing(access.actor.id, visible)
-      if (visible.every(({ name }) => room.gate.isOpen(access, 'get', name))) return version
+      if (visible.every(({ name }) => room.gate.hasNoHooks(access, 'get', name))) return version
       return json === null ? null : versions.ofShown(version, json)
     }
   }
@@ -389,7 +389,7 @@ export class Properties {
     const property = room.declared.current(row)
     const version = (json: JsonText | null): string | null => {
       const { whole } = versions.of(access.actor.id, property)
-      if (room.gate.isOpen(access, 'get', name)) return whole
+      if (room.gate.hasNoHooks(access, 'get', name)) return whole
       return json === null ? null : versions.ofShown(whole, json)
     }
     return { property, version }
@@ -479,11 +479,11 @@ export class Properties {
     for (const property of visible) {
       const { name } = property
       const value = valueOf(property)
-      if (value === null || gate.isOpen(access, 'get', name)) {
+      if (value === null || gate.hasNoHooks(access, 'get', name)) {
         shown.push(property)
         continue
       }
-      const passed = await gate.pass(access, 'get', [name], value)
+      const passed = await gate.runHooks(access, 'get', [name], value)
       if (passed !== null) shown.push({ ...property, content: passed })
     }
     return shown
@@ -502,7 +502,7 @@ export class Properties {
     const look = async (path: readonly string[], value: JsonText): Promise<void> => {
       if (left-- <= 0 || characters > mostPartCharacters) return
       if (path.length > 1 && judge(path.join('/')).allowed) {
-        const shown = await room.gate.pass(access, 'get', path, value)
+        const shown = await room.gate.runHooks(access, 'get', path, value)
         characters += shown?.length ?? 0
         if (shown !== null) found.push({ path, value: shown })
         return

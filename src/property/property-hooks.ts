@@ -29,18 +29,18 @@ export class PropertyGate {
     this.#handleOf = handleOf
   }
 
-  isOpen(access: Access, operation: PropertyOperation, name: string): boolean {
+  hasNoHooks(access: Access, operation: PropertyOperation, name: string): boolean {
     return access.withoutHooks === true || this.#registry.propertyHooks(name, operation).length === 0
   }
 
   /** The value after all hooks. Null when a hook hides or rejects it. An error of a hook fails the request. */
-  pass(
+  runHooks(
     access: Access,
     operation: PropertyOperation,
     path: readonly string[],
     value: JsonText,
   ): Promise<JsonText | null> | JsonText {
-    return this.isOpen(access, operation, path[0] ?? '') ? value : this.#run(access, operation, path, value)
+    return this.hasNoHooks(access, operation, path[0] ?? '') ? value : this.#run(access, operation, path, value)
   }
 
   async #run(
@@ -63,11 +63,11 @@ export class PropertyGate {
   }
 
   /** The items in order, after the hooks for each index. Hidden items are left out. */
-  async passItems(access: Access, list: string, items: readonly HookedItem[]): Promise<readonly HookedItem[]> {
-    if (this.isOpen(access, 'get', list)) return items
+  async runItemHooks(access: Access, list: string, items: readonly HookedItem[]): Promise<readonly HookedItem[]> {
+    if (this.hasNoHooks(access, 'get', list)) return items
     const passed: HookedItem[] = []
     for (const { index, item } of items) {
-      const shown = await this.pass(access, 'get', [list, String(index)], item)
+      const shown = await this.runHooks(access, 'get', [list, String(index)], item)
       if (shown !== null) passed.push({ index, item: shown })
     }
     return passed

@@ -17,7 +17,7 @@ export const valueKind: Kind = {
     const json = shown instanceof Promise ? await shown : shown
     if (json === null) return null
     const version = (): string => {
-      if (gate.isOpen(access, 'get', property.name)) return versions.ofValue(access.actor.id, path, json)
+      if (gate.hasNoHooks(access, 'get', property.name)) return versions.ofValue(access.actor.id, path, json)
       const stored = getAt(property.content, path.slice(1)) ?? json
       return versions.ofShown(versions.ofValue(access.actor.id, path, stored), json)
     }

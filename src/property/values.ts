@@ -83,7 +83,7 @@ export class Values {
   ): Promise<JsonText | null> | JsonText | null {
     const below = path.slice(1)
     const value = below.length === 0 ? content : below.includes('') ? undefined : getAt(content, below)
-    return value === undefined ? null : this.#deps.gate.pass(access, 'get', path, value)
+    return value === undefined ? null : this.#deps.gate.runHooks(access, 'get', path, value)
   }
 
   /**
@@ -149,7 +149,7 @@ export class Values {
       throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: null is not a property value`)
     const right = rightToPut(path, given)
     await requireRight(this.#deps.permission, access, right, path)
-    const value = await this.#deps.gate.pass(access, operation, path, given)
+    const value = await this.#deps.gate.runHooks(access, operation, path, given)
     if (value === null) throw rejectedWrite(path)
     // A hook may turn a change into a removal.
     if (rightToPut(path, value) !== right)
@@ -247,7 +247,7 @@ export class Values {
     checkName(name)
     await requireRight(this.#deps.permission, access, 'delete', path)
     if (below.includes('')) throw noSuchKey(path)
-    await this.#passDelete(access, path)
+    await this.#runDeleteHooks(access, path)
     return this.#deps.writer.change(access, async (tx, record, actor) => {
       await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
       const { change, isChanged } = await this.remove(tx, actor, path)
@@ -289,14 +289,15 @@ export class Values {
     return present === null ? null : this.#deps.declared.current(present)
   }
 
-  async #passDelete(access: Access, path: readonly string[]): Promise<void> {
+  async #runDeleteHooks(access: Access, path: readonly string[]): Promise<void> {
     const [name = '', ...below] = path
-    if (this.#deps.gate.isOpen(access, 'delete', name)) return
+    if (this.#deps.gate.hasNoHooks(access, 'delete', name)) return
     const row = await this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
     const stored = row === null ? null : this.#deps.declared.current(row)
     const value =
       stored?.kind === 'value' ? (below.length === 0 ? stored.content : getAt(stored.content, below)) : undefined
-    if ((await this.#deps.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
+    if ((await this.#deps.gate.runHooks(access, 'delete', path, value ?? known('{}'))) === null)
+      throw rejectedDelete(path)
   }
 }
 

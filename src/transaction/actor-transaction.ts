@@ -112,7 +112,7 @@ export class ActorTransaction {
       return known(`[${items.join(',')}]`)
     }
     const found = value === null || below.includes('') ? undefined : getAt(value, below)
-    return found === undefined ? null : this.#deps.gate.pass(this.#access, 'get', path, found)
+    return found === undefined ? null : this.#deps.gate.runHooks(this.#access, 'get', path, found)
   }
 
   /** Every property that is not a list, by name. */
@@ -120,7 +120,7 @@ export class ActorTransaction {
     const shown = new Map<string, JsonText>()
     for (const [name, { value }] of await this.#everything()) {
       if (value === null) continue
-      const passed = await this.#deps.gate.pass(this.#access, 'get', [name], value)
+      const passed = await this.#deps.gate.runHooks(this.#access, 'get', [name], value)
       if (passed !== null) shown.set(name, passed)
     }
     return shown
@@ -187,7 +187,7 @@ export class ActorTransaction {
     if (entry.value === null && below.length === 0) return false
     const { gate, values, declared } = this.#deps
     const current = entry.value === null ? undefined : getAt(entry.value, below)
-    if ((await gate.pass(this.#access, 'delete', path, current ?? known('{}'))) === null) throw rejectedDelete(path)
+    if ((await gate.runHooks(this.#access, 'delete', path, current ?? known('{}'))) === null) throw rejectedDelete(path)
     entry.value =
       below.length === 0
         ? (this.#present(name, null)?.content ?? null)

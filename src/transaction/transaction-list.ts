@@ -78,7 +78,7 @@ export class TransactionList {
     const entry = await this.#entry()
     const { access, declared, hooks } = this.#scope
     declared.requireList(this.#name)
-    await hooks.passWrite(access, 'post', [this.#name], known('[]'))
+    await hooks.runWriteHooks(access, 'post', [this.#name], known('[]'))
     this.#requireFree(entry)
     entry.list ??= { pieces: new ListPieces(0), metadata: list.newListMetadata(this.#scope.now()) }
     const { description = entry.list.metadata.description, explanation = entry.list.metadata.explanation } = texts
@@ -90,7 +90,7 @@ export class TransactionList {
   async extend(given: readonly JsonText[]): Promise<number> {
     const entry = await this.#entry()
     const items: JsonText[] = []
-    for (const item of given) items.push(await this.#pass('post', [this.#name], item))
+    for (const item of given) items.push(await this.#runHooks('post', [this.#name], item))
     const { pieces } = this.#made(entry)
     const index = pieces.length
     for (const item of items) pieces.insert(pieces.length, item)
@@ -106,7 +106,7 @@ export class TransactionList {
   /** Inserts the item before the index, and creates a missing list. False when the index is beyond the end. */
   async insert(index: number, given: JsonText): Promise<boolean> {
     const entry = await this.#entry()
-    const item = await this.#pass('post', [this.#name, String(index)], given)
+    const item = await this.#runHooks('post', [this.#name, String(index)], given)
     const position = list.resolveIndex(index, (entry.list?.pieces.length ?? 0) + 1, false)
     if (position === null) return false
     this.#made(entry).pieces.insert(position, item)
@@ -121,7 +121,7 @@ export class TransactionList {
   async update(index: number, given: JsonText): Promise<boolean> {
     const entry = await this.#existing()
     const at = list.resolveIndex(index, entry.list.pieces.length, true)
-    const item = await this.#pass('put', [this.#name, String(at ?? index)], given)
+    const item = await this.#runHooks('put', [this.#name, String(at ?? index)], given)
     const position = list.resolveIndex(at ?? index, entry.list.pieces.length, true)
     if (position === null) return false
     this.#replace(entry, position, item)
@@ -139,7 +139,7 @@ export class TransactionList {
     const position = list.resolveIndex(index, entry?.list.pieces.length ?? 0, true)
     if (entry === null || position === null) return null
     const [{ item } = { item: absent }] = await this.#itemsAt(entry, entry.list.pieces.span(position, position + 1))
-    await this.#scope.hooks.passDelete(this.#scope.access, [this.#name, String(position)], item)
+    await this.#scope.hooks.runDeleteHooks(this.#scope.access, [this.#name, String(position)], item)
     this.#takeOut(entry, position, operation)
     return item
   }
@@ -155,7 +155,7 @@ export class TransactionList {
 
   async clear(): Promise<void> {
     const entry = await this.#existing()
-    await this.#passListDelete(entry)
+    await this.#runListDeleteHooks(entry)
     entry.list.pieces.clear()
     this.#push(async (tx, at, now) => [await list.clear(tx, at, now)], { leavesRows: true })
   }
@@ -164,7 +164,7 @@ export class TransactionList {
   async delete(): Promise<boolean> {
     const entry = await this.#openOrNull()
     if (entry === null) return false
-    await this.#passListDelete(entry)
+    await this.#runListDeleteHooks(entry)
     const open: TransactionEntry = entry
     open.list = null
     this.#push(async (tx, at) => only(await list.deleteList(tx, at)), { leavesRows: true, isRemoval: true })
@@ -178,7 +178,7 @@ export class TransactionList {
     if (entry === null || position === null) return null
     const [found] = await this.#itemsAt(entry, entry.list.pieces.span(position, position + 1))
     if (found === undefined) return null
-    return this.#scope.hooks.passRead(this.#scope.access, [this.#name, String(position)], found.item)
+    return this.#scope.hooks.runReadHooks(this.#scope.access, [this.#name, String(position)], found.item)
   }
 
   /** Yields the items of the span page by page. The span refers to the list at the first page. */
@@ -246,7 +246,7 @@ export class TransactionList {
     return {
       name: this.#name,
       indexes: declared.indexesOf(this.#name),
-      isOpen: hooks.isOpen(access, 'get', this.#name),
+      hasNoHooks: hooks.hasNoHooks(access, 'get', this.#name),
       stored: (work) => this.#scope.readStored(entry, (q) => work(q, this.#address())),
       pages: (span) => this.#queriedPages(entry, numbered, span),
       build: (fields) => listIndexes.build(this.#address(), fields),
@@ -329,7 +329,7 @@ export class TransactionList {
       const pageEnd = Math.min(next + list.pageItems, end)
       const placed = await this.#itemsAt(entry, pieces.span(next, pageEnd))
       const raw = placed.map(({ item }, offset) => ({ index: next + offset, item }))
-      const items = await this.#scope.hooks.passItems(this.#scope.access, this.#name, raw)
+      const items = await this.#scope.hooks.runItemHooks(this.#scope.access, this.#name, raw)
       // A hook hides the list from this page onwards.
       if (items === null) return
       yield { placed, raw, items }
@@ -350,9 +350,9 @@ export class TransactionList {
     })
   }
 
-  async #passListDelete(entry: OpenEntry): Promise<void> {
+  async #runListDeleteHooks(entry: OpenEntry): Promise<void> {
     const { hooks, access } = this.#scope
-    if (hooks.isOpen(access, 'delete', this.#name)) return
+    if (hooks.hasNoHooks(access, 'delete', this.#name)) return
     const metadata = metadataOf(entry)
     const { length } = entry.list.pieces
     const isShort = length <= list.pageItems
@@ -360,7 +360,7 @@ export class TransactionList {
       metadata !== null && !isShort
         ? list.factsOf(metadata)
         : array((await this.#itemsAt(entry, entry.list.pieces.span(0, length))).map(({ item }) => item))
-    await hooks.passDelete(access, [this.#name], value)
+    await hooks.runDeleteHooks(access, [this.#name], value)
   }
 
   #entry(): Promise<TransactionEntry> {
@@ -391,9 +391,9 @@ export class TransactionList {
     if (entry.value !== null) throw nameIsTaken(this.#name, 'value')
   }
 
-  async #pass(operation: 'put' | 'post', path: readonly string[], given: JsonText): Promise<JsonText> {
+  async #runHooks(operation: 'put' | 'post', path: readonly string[], given: JsonText): Promise<JsonText> {
     const { access, declared, hooks } = this.#scope
-    return declared.fitItem(path, await hooks.passWrite(access, operation, path, given))
+    return declared.fitItem(path, await hooks.runWriteHooks(access, operation, path, given))
   }
 
   #push(

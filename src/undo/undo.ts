@@ -165,7 +165,7 @@ export class Undo {
     const { hooks, declared, store } = this.#deps
     const at = declared.addressOf(access.actor.id, name)
     const kept = group.flatMap(({ steps, version }) => (steps === null ? [] : [{ ...steps, version }]))
-    const isDeleteOpen = hooks.isOpen(access, 'delete', name)
+    const isDeleteOpen = hooks.hasNoHooks(access, 'delete', name)
     const added = isDeleteOpen ? null : await store.snapshot((q) => findAdded(q, at, kept))
     const passed: KeptSteps[] = []
     for (const { listId, steps, version } of kept) {
@@ -175,14 +175,17 @@ export class Undo {
           const path = [name, String(step.index)]
           const item = at.format === null ? step.item : at.format.upgrade(step.item, version)
           const operation = step.kind === 'remove' ? 'post' : 'put'
-          current.push({ ...step, item: declared.fitItem(path, await hooks.passWrite(access, operation, path, item)) })
+          current.push({
+            ...step,
+            item: declared.fitItem(path, await hooks.runWriteHooks(access, operation, path, item)),
+          })
           continue
         }
         current.push(step)
         if (step.kind !== 'insert' || added === null) continue
         for (const n of step.after.keys()) {
           const item = added.get(step.row + n)
-          if (item !== undefined) await hooks.passDelete(access, [name, String(step.index + n)], item)
+          if (item !== undefined) await hooks.runDeleteHooks(access, [name, String(step.index + n)], item)
         }
       }
       passed.push({ listId, steps: current })

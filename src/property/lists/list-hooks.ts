@@ -32,13 +32,13 @@ export class ListHooks {
     return this.#declared.addressOf(actor.id, name)
   }
 
-  isOpen(access: Access, operation: PropertyOperation, name: string): boolean {
-    return this.#gate.isOpen(access, operation, name)
+  hasNoHooks(access: Access, operation: PropertyOperation, name: string): boolean {
+    return this.#gate.hasNoHooks(access, operation, name)
   }
 
   /** The item after the hooks. Null when a hook hides it. */
-  async passRead(access: Access, path: readonly string[], item: JsonText): Promise<JsonText | null> {
-    return this.#gate.pass(access, 'get', path, item)
+  async runReadHooks(access: Access, path: readonly string[], item: JsonText): Promise<JsonText | null> {
+    return this.#gate.runHooks(access, 'get', path, item)
   }
 
   /**
@@ -46,69 +46,69 @@ export class ListHooks {
    * read.
    */
   async showsFacts(access: Access, name: string, metadata: list.ListMetadata | 'damaged'): Promise<boolean> {
-    if (this.isOpen(access, 'get', name)) return true
+    if (this.hasNoHooks(access, 'get', name)) return true
     const facts = metadata === 'damaged' ? known('{"_list":true,"count":null}') : list.factsOf(metadata)
-    return (await this.passRead(access, [name], facts)) !== null
+    return (await this.runReadHooks(access, [name], facts)) !== null
   }
 
   /**
    * The items after the hooks. The hook of the list receives the items as one array and may hide them. Then the hooks run
    * for each item at its index. Null when the hook of the list hides the items.
    */
-  async passItems(
+  async runItemHooks(
     access: Access,
     name: string,
     items: readonly list.IndexedItem[],
   ): Promise<readonly list.IndexedItem[] | null> {
-    if (this.isOpen(access, 'get', name)) return items
+    if (this.hasNoHooks(access, 'get', name)) return items
     const whole = array(items.map(({ item }) => item))
-    const passed = await this.passRead(access, [name], whole)
+    const passed = await this.runReadHooks(access, [name], whole)
     if (passed === null) return null
     const replaced = passed === whole ? null : elements(passed)
     const current = replaced === null ? items : replaced.map((item, at) => ({ index: items[at]?.index ?? at, item }))
     const shown: list.IndexedItem[] = []
     for (let from = 0; from < current.length; from += itemsPerTurn) {
       if (from > 0) await setImmediate()
-      shown.push(...(await this.#gate.passItems(access, name, current.slice(from, from + itemsPerTurn))))
+      shown.push(...(await this.#gate.runItemHooks(access, name, current.slice(from, from + itemsPerTurn))))
     }
     return shown
   }
 
-  async passWrite(
+  async runWriteHooks(
     access: Access,
     operation: PropertyOperation,
     path: readonly string[],
     value: JsonText,
   ): Promise<JsonText> {
-    const passed = await this.#gate.pass(access, operation, path, value)
+    const passed = await this.#gate.runHooks(access, operation, path, value)
     if (passed === null) throw rejectedWrite(path)
     return passed
   }
 
-  async passDelete(access: Access, path: readonly string[], value: JsonText): Promise<void> {
-    if ((await this.#gate.pass(access, 'delete', path, value)) === null) throw rejectedDelete(path)
+  async runDeleteHooks(access: Access, path: readonly string[], value: JsonText): Promise<void> {
+    if ((await this.#gate.runHooks(access, 'delete', path, value)) === null) throw rejectedDelete(path)
   }
 
-  async passItemDelete(access: Access, name: string, index: number, options: FromEnd = {}): Promise<void> {
-    if (this.isOpen(access, 'delete', name)) return
+  async runItemDeleteHooks(access: Access, name: string, index: number, options: FromEnd = {}): Promise<void> {
+    if (this.hasNoHooks(access, 'delete', name)) return
     const item = await this.#store.snapshot((q) => list.readItem(q, this.#addressOf(access, name), index, options))
-    if (item !== null) await this.passDelete(access, [name, String(index)], item)
+    if (item !== null) await this.runDeleteHooks(access, [name, String(index)], item)
   }
 
-  /** Like `passItemDelete`, for many items of one list, which are read together. */
-  async passItemDeletes(access: Access, name: string, indices: readonly number[]): Promise<void> {
-    if (indices.length === 0 || this.isOpen(access, 'delete', name)) return
+  /** Like `runItemDeleteHooks`, for many items of one list, which are read together. */
+  async runItemsDeleteHooks(access: Access, name: string, indices: readonly number[]): Promise<void> {
+    if (indices.length === 0 || this.hasNoHooks(access, 'delete', name)) return
     const items = await this.#store.snapshot((q) => list.readItemsAt(q, this.#addressOf(access, name), indices))
     const found = new Map(items.map(({ index, item }) => [index, item]))
     for (const index of indices) {
       const item = found.get(index)
-      if (item !== undefined) await this.passDelete(access, [name, String(index)], item)
+      if (item !== undefined) await this.runDeleteHooks(access, [name, String(index)], item)
     }
   }
 
   /** Runs the hook for a deletion of the list. It receives all items of a short list, or the metadata of a longer one. */
-  async passListDelete(access: Access, name: string): Promise<void> {
-    if (this.isOpen(access, 'delete', name)) return
+  async runListDeleteHooks(access: Access, name: string): Promise<void> {
+    if (this.hasNoHooks(access, 'delete', name)) return
     const value = await this.#store.snapshot(async (q) => {
       const at = this.#addressOf(access, name)
       const facts = await list.readFacts(q, at)
@@ -117,12 +117,12 @@ export class ListHooks {
       const page = await list.readItems(q, at)
       return array((page?.items ?? []).map(({ item }) => item))
     })
-    await this.passDelete(access, [name], value)
+    await this.runDeleteHooks(access, [name], value)
   }
 
   /** Converts an index from the end to a position, because hooks identify items by position. */
   async positionOf(access: Access, operation: PropertyOperation, name: string, index: number): Promise<number> {
-    if (index >= 0 || this.isOpen(access, operation, name)) return index
+    if (index >= 0 || this.hasNoHooks(access, operation, name)) return index
     const metadata = await this.#store.read((q) => list.readMetadata(q, this.#addressOf(access, name)))
     const position = (metadata?.length ?? 0) + index
     return position < 0 ? index : position

@@ -41,8 +41,8 @@ export const listKind: Kind = {
   async read({ listReader, gate, versions }, access, property, { path, index, isShort, isKnown }) {
     const { name } = property
     const actorId = access.actor.id
-    const isOpen = gate.isOpen(access, 'get', name)
-    const shown = (version: string, json: JsonText): string => (isOpen ? version : versions.ofShown(version, json))
+    const hasNoHooks = gate.hasNoHooks(access, 'get', name)
+    const shown = (version: string, json: JsonText): string => (hasNoHooks ? version : versions.ofShown(version, json))
     const [, position, ...deeper] = path
     if (position !== undefined || index !== undefined) {
       const at = position === undefined ? signedIndex(index ?? '') : deeper.length > 0 ? null : parseIndex(position)
@@ -53,7 +53,7 @@ export const listKind: Kind = {
     }
     const version = (): string => versions.ofWhole(actorId, property)
     // A damaged list is an error, also for a client that names every version.
-    if (isOpen && isKnown?.(versions.of(actorId, property).whole) === true)
+    if (hasNoHooks && isKnown?.(versions.of(actorId, property).whole) === true)
       return { json: known('[]'), isWhole: true, version }
     if (isShort === true) {
       const metadata = await listReader.metadata(access, name)
@@ -63,7 +63,7 @@ export const listKind: Kind = {
     }
     const reading = await listReader.openFound(access, property)
     if (reading === null) return null
-    if (!reading.isComplete) return { pieces: arrayPieces(reading), version: () => (isOpen ? version() : null) }
+    if (!reading.isComplete) return { pieces: arrayPieces(reading), version: () => (hasNoHooks ? version() : null) }
     const json = listArray(reading)
     return { json, isWhole: true, version: () => shown(version(), json) }
   },
@@ -121,9 +121,9 @@ function creation(name: string, texts: ListTexts): BulkStep {
   const step: BulkStep = {
     right: 'write',
     checkName: () => checkListName(name),
-    async pass({ gate, declared }, access, operation) {
+    async runHooks({ gate, declared }, access, operation) {
       declared.requireList(name)
-      if ((await gate.pass(access, operation, [name], known('[]'))) === null) throw rejectedWrite([name])
+      if ((await gate.runHooks(access, operation, [name], known('[]'))) === null) throw rejectedWrite([name])
       return step
     },
     async store(tx, actor, record, { declared, now }) {
@@ -146,8 +146,8 @@ function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding =
       await listWriter.requireBehindLast(access, name, indexes)
       return itemChanges(name, entries, true)
     },
-    async pass({ listWriter }, access) {
-      return itemChanges(name, await listWriter.passBulk(access, name, entries), isOnlyAdding)
+    async runHooks({ listWriter }, access) {
+      return itemChanges(name, await listWriter.runBulkHooks(access, name, entries), isOnlyAdding)
     },
     async store(tx, actor, record, { access, declared, now }): Promise<JsonText> {
       if (entries.length === 0) return stringText('[No items to update]')

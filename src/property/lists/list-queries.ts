@@ -16,7 +16,7 @@ export interface QueriedList {
   /** The fields with a declared index. */
   readonly indexes: readonly string[]
   /** True when no hook determines what the caller sees of an item. */
-  readonly isOpen: boolean
+  readonly hasNoHooks: boolean
   /** Reads the stored list in a snapshot. */
   readonly stored: <T>(work: (q: Queries, at: list.ListAddress) => Promise<T>) => Promise<T>
   /** Reads the items of a span, or all items. */
@@ -142,8 +142,8 @@ async function readIndex<T extends object>(
 }
 
 /** True when indexes of the fields are declared, and no hook hides items that they contain. */
-function mayUseIndex({ isOpen, indexes }: QueriedList, fields: readonly string[]): boolean {
-  return isOpen && fields.every((field) => indexes.includes(field))
+function mayUseIndex({ hasNoHooks, indexes }: QueriedList, fields: readonly string[]): boolean {
+  return hasNoHooks && fields.every((field) => indexes.includes(field))
 }
 
 /** The matching items of a list that is not long. */
@@ -162,9 +162,10 @@ async function scan(
   return found
 }
 
-function tooLong({ name, isOpen, indexes }: QueriedList, length: number, fields: readonly string[]): ServiceError {
+function tooLong({ name, hasNoHooks, indexes }: QueriedList, length: number, fields: readonly string[]): ServiceError {
   const what = `Cannot query the list ${quoted(name)} of ${length} items`
-  if (!isOpen) return new ServiceError('index_required', `${what}: a hook determines what a caller sees of each item`)
+  if (!hasNoHooks)
+    return new ServiceError('index_required', `${what}: a hook determines what a caller sees of each item`)
   const missing = fields.filter((field) => !indexes.includes(field))
   if (missing.length === 0)
     return new ServiceError('unavailable', `${what}: its index is being built. Try again later`, {

@@ -55,7 +55,7 @@ export class ListReader {
 
   /** True unless a hook hides the list, which may be damaged. */
   async isShown(access: Access, { name, content }: StoredProperty): Promise<boolean> {
-    if (this.#deps.hooks.isOpen(access, 'get', name)) return true
+    if (this.#deps.hooks.hasNoHooks(access, 'get', name)) return true
     return this.#deps.hooks.showsFacts(access, name, metadataOrDamaged(name, content))
   }
 
@@ -91,7 +91,7 @@ export class ListReader {
     const short = await store.read((q) => shortLists.read(q, this.#addressOf(access, name), content))
     if (short === null) return this.open(access, name)
     const indexed = short.items.map((item, index) => ({ index, item }))
-    const items = await this.#deps.hooks.passItems(access, name, indexed)
+    const items = await this.#deps.hooks.runItemHooks(access, name, indexed)
     if (items === null) return null
     return {
       metadata: short.metadata,
@@ -153,7 +153,7 @@ export class ListReader {
       list.readItemRow(q, this.#addressOf(access, name), position, options),
     )
     if (row === null) return null
-    const item = await this.#deps.hooks.passRead(access, [name, String(position)], row.row.value)
+    const item = await this.#deps.hooks.runReadHooks(access, [name, String(position)], row.row.value)
     return item === null ? null : { item, row }
   }
 
@@ -172,7 +172,7 @@ export class ListReader {
       return (await this.#deps.hooks.showsFacts(access, name, metadata)) ? { metadata, items: null } : null
     }
     const indexed = content.items.map((item, index) => ({ index, item }))
-    const passed = await this.#deps.hooks.passItems(access, name, indexed)
+    const passed = await this.#deps.hooks.runItemHooks(access, name, indexed)
     return passed === null ? null : { metadata: content.metadata, items: passed.map(({ item }) => item) }
   }
 
@@ -224,7 +224,7 @@ export class ListReader {
     return {
       name,
       indexes: declared.indexesOf(name),
-      isOpen: hooks.isOpen(access, 'get', name),
+      hasNoHooks: hooks.hasNoHooks(access, 'get', name),
       stored: (work) => store.snapshot((q) => work(q, at)),
       pages: (span) => this.#pages(access, name, span),
       build: (fields) => listIndexes.build(at, fields),
@@ -267,7 +267,7 @@ export class ListReader {
 
   async #seenPage(access: Access, name: string, page: list.ScanPage): Promise<SeenPage> {
     const { from, rows, numbers, metadata, listId, isLast } = page
-    const items = await this.#deps.hooks.passItems(
+    const items = await this.#deps.hooks.runItemHooks(
       access,
       name,
       rows.map(({ value }, offset) => ({ index: from + offset, item: value })),
@@ -284,8 +284,8 @@ export class ListReader {
   async locate(access: Access, name: string, handle: string): Promise<list.ItemWithHandle | null> {
     await requireRight(this.#deps.permission, access, 'read', [name])
     const found = await this.#deps.store.snapshot((q) => list.locate(q, this.#addressOf(access, name), handle))
-    if (found === null || this.#deps.hooks.isOpen(access, 'get', name)) return found
-    const [shown] = (await this.#deps.hooks.passItems(access, name, [found])) ?? []
+    if (found === null || this.#deps.hooks.hasNoHooks(access, 'get', name)) return found
+    const [shown] = (await this.#deps.hooks.runItemHooks(access, name, [found])) ?? []
     return shown === undefined ? null : { ...found, item: shown.item }
   }
 }

@@ -70,7 +70,7 @@ export class ListWriter {
   /** Creates the list, or changes its texts when it exists. True when it is new. */
   async create(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<boolean> {
     this.#deps.declared.requireList(name)
-    await this.#pass(access, 'post', [name], known('[]'))
+    await this.#runHooks(access, 'post', [name], known('[]'))
     return this.#change(access, name, async (tx, at, now) => {
       await this.#deps.versions.require(tx, at.actorId, name, { whole: expected })
       const { isNew, change } = await list.makeList(tx, at, texts, now)
@@ -81,7 +81,7 @@ export class ListWriter {
   /** Sets the texts. @param expected `PropertyVersion.texts` of the texts to replace. */
   async setTexts(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<void> {
     const given = known(JSON.stringify(texts))
-    const passed = await this.#pass(access, 'put', [name, 'metadata'], given)
+    const passed = await this.#runHooks(access, 'put', [name, 'metadata'], given)
     const kept = passed === given ? texts : readTexts(members(passed) ?? new Map())
     await this.#changeOne(access, name, async (tx, at, now) => {
       await this.#deps.versions.require(tx, at.actorId, name, { texts: expected })
@@ -97,7 +97,7 @@ export class ListWriter {
     options: { create?: boolean } = {},
   ): Promise<list.IndexedItem> {
     const right = rightToAdd(options)
-    const item = await this.#passItem(access, 'post', [name], given, right)
+    const item = await this.#runItemHooks(access, 'post', [name], given, right)
     if (access.condition === undefined) {
       await this.#require(access, right, name)
       return { index: await this.#appendShared(access, { name, item, creates: options.create === true }), item }
@@ -130,7 +130,7 @@ export class ListWriter {
     const right = rightToAdd(options)
     await this.#require(access, right, name)
     const items: JsonText[] = []
-    for (const item of given) items.push(await this.#passItem(access, 'post', [name], item, right))
+    for (const item of given) items.push(await this.#runItemHooks(access, 'post', [name], item, right))
     const change = await this.#changeOne(
       access,
       name,
@@ -152,7 +152,7 @@ export class ListWriter {
     options: { create?: boolean } = {},
   ): Promise<boolean> {
     const path = [name, String(index)]
-    const item = await this.#passItem(access, 'post', path, given)
+    const item = await this.#runItemHooks(access, 'post', path, given)
     const change = await this.#changeOne(access, name, async (tx, at, now) => {
       const isNew = options.create === true && (await list.createList(tx, at, {}, now))
       const inserted = await list.insert(tx, at, index, item, now)
@@ -177,7 +177,7 @@ export class ListWriter {
     const position = await this.#deps.hooks.positionOf(access, 'put', name, index)
     const item = this.#fit(
       [name, String(position)],
-      await this.#deps.hooks.passWrite(access, 'put', [name, String(position)], given),
+      await this.#deps.hooks.runWriteHooks(access, 'put', [name, String(position)], given),
     )
     const change = await this.#changeOne(
       access,
@@ -216,7 +216,7 @@ export class ListWriter {
 
   /** Deletes one item. False when it does not exist. */
   async deleteItem(access: Access, name: string, index: number, options: { fromEnd?: boolean } = {}): Promise<boolean> {
-    const position = await this.#passItemDelete(access, name, index, options)
+    const position = await this.#runItemDeleteHooks(access, name, index, options)
     return (
       (await this.#changeOne(access, name, (tx, at, now) => list.deleteItemAt(tx, at, position, now, options))) !== null
     )
@@ -224,14 +224,14 @@ export class ListWriter {
 
   /** Removes and returns one item. Null when it does not exist. */
   async pop(access: Access, name: string, index = -1): Promise<JsonText | null> {
-    const position = await this.#passItemDelete(access, name, index, { fromEnd: true })
+    const position = await this.#runItemDeleteHooks(access, name, index, { fromEnd: true })
     const change = await this.#changeOne(access, name, (tx, at, now) => list.pop(tx, at, now, position))
     return change?.item ?? null
   }
 
   async clear(access: Access, name: string): Promise<void> {
     await this.#require(access, 'write', name)
-    await this.#deps.hooks.passListDelete(access, name)
+    await this.#deps.hooks.runListDeleteHooks(access, name)
     await this.#changeOne(access, name, (tx, at, now) => list.clear(tx, at, now))
     this.#deps.deleteRemoved(access.actor.id)
   }
@@ -239,7 +239,7 @@ export class ListWriter {
   /** Removes the list itself. False when it does not exist. */
   async remove(access: Access, name: string, { expected }: Expected = {}): Promise<boolean> {
     await this.#require(access, 'delete', name)
-    await this.#deps.hooks.passListDelete(access, name)
+    await this.#deps.hooks.runListDeleteHooks(access, name)
     const removal = await this.#changeOne(
       access,
       name,
@@ -256,11 +256,11 @@ export class ListWriter {
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {
     await this.#require(access, 'write', name)
     let item = this.#deps.declared.fitItem([name], given)
-    if (!this.#deps.hooks.isOpen(access, 'put', name)) {
+    if (!this.#deps.hooks.hasNoHooks(access, 'put', name)) {
       const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, this.#addressOf(access, name), handle))
       if (found === null) return false
       const path = [name, String(found.index)]
-      item = this.#fit(path, await this.#deps.hooks.passWrite(access, 'put', path, given))
+      item = this.#fit(path, await this.#deps.hooks.runWriteHooks(access, 'put', path, given))
     }
     return (
       (await this.#changeMany(access, name, (tx, at, now) => list.updateByHandles(tx, at, [[handle, item]], now))) > 0
@@ -278,9 +278,9 @@ export class ListWriter {
     const found = await this.#deps.store.snapshot((q) => list.locate(q, this.#addressOf(access, name), handle))
     if (found === null) return false
     const { hooks } = this.#deps
-    await hooks.passDelete(access, [name, String(found.index)], found.item)
+    await hooks.runDeleteHooks(access, [name, String(found.index)], found.item)
     const path = [name, String(to)]
-    const item = this.#fit(path, await hooks.passWrite(access, 'post', path, found.item))
+    const item = this.#fit(path, await hooks.runWriteHooks(access, 'post', path, found.item))
     return this.#change(access, name, async (tx, at, now) => {
       const removed = await list.deleteByHandles(tx, at, [found.handle], now)
       if (removed.length === 0) return { changes: [], result: false }
@@ -293,10 +293,10 @@ export class ListWriter {
 
   async deleteByHandle(access: Access, name: string, handle: string): Promise<boolean> {
     await this.#require(access, 'write', name)
-    if (!this.#deps.hooks.isOpen(access, 'delete', name)) {
+    if (!this.#deps.hooks.hasNoHooks(access, 'delete', name)) {
       const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, this.#addressOf(access, name), handle))
       if (found === null) return false
-      await this.#deps.hooks.passDelete(access, [name, String(found.index)], found.item)
+      await this.#deps.hooks.runDeleteHooks(access, [name, String(found.index)], found.item)
     }
     return (await this.#changeMany(access, name, (tx, at, now) => list.deleteByHandles(tx, at, [handle], now))) > 0
   }
@@ -304,7 +304,7 @@ export class ListWriter {
   /** Replaces matching items and returns their number. A long list is changed in one transaction per page. */
   async updateWhere(access: Access, name: string, match: list.ItemMatch, given: JsonText): Promise<number> {
     const { hooks } = this.#deps
-    if (hooks.isOpen(access, 'put', name) && (await this.#isShort(access, name))) {
+    if (hooks.hasNoHooks(access, 'put', name) && (await this.#isShort(access, name))) {
       const item = this.#fit([name], given)
       return this.#changeMany(access, name, (tx, at, now) => list.updateWhere(tx, at, match, item, now))
     }
@@ -312,7 +312,7 @@ export class ListWriter {
       const updates: (readonly [handle: string, item: JsonText])[] = []
       for (const { index, handle } of matches) {
         const path = [name, String(index)]
-        updates.push([handle, this.#fit(path, await hooks.passWrite(access, 'put', path, given))])
+        updates.push([handle, this.#fit(path, await hooks.runWriteHooks(access, 'put', path, given))])
       }
       return (tx, at, now) => list.updateByHandles(tx, at, updates, now)
     })
@@ -321,11 +321,11 @@ export class ListWriter {
   /** Removes matching items and returns their number. A long list is changed in one transaction per page. */
   async removeWhere(access: Access, name: string, match: list.ItemMatch): Promise<number> {
     const { hooks } = this.#deps
-    if (hooks.isOpen(access, 'delete', name) && (await this.#isShort(access, name))) {
+    if (hooks.hasNoHooks(access, 'delete', name) && (await this.#isShort(access, name))) {
       return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, match, now))
     }
     return this.#changeMatches(access, name, match, async (matches) => {
-      for (const { index, item } of matches) await hooks.passDelete(access, [name, String(index)], item)
+      for (const { index, item } of matches) await hooks.runDeleteHooks(access, [name, String(index)], item)
       const handles = matches.map(({ handle }) => handle)
       return (tx, at, now) => list.deleteByHandles(tx, at, handles, now)
     })
@@ -363,17 +363,17 @@ export class ListWriter {
   }
 
   /** Runs the hooks for each entry of a bulk update before anything is stored. The caller has checked the right. */
-  async passBulk(access: Access, name: string, entries: readonly list.BulkEntry[]): Promise<list.BulkEntry[]> {
+  async runBulkHooks(access: Access, name: string, entries: readonly list.BulkEntry[]): Promise<list.BulkEntry[]> {
     const { hooks } = this.#deps
     const passed: list.BulkEntry[] = []
     for (const { index, item } of entries) {
       const path = [name, String(index)]
-      const value = item === null ? null : this.#fit(path, await hooks.passWrite(access, 'put', path, item))
+      const value = item === null ? null : this.#fit(path, await hooks.runWriteHooks(access, 'put', path, item))
       passed.push({ index, item: value })
     }
     // Deletions take effect after all updates, so their hooks run last.
     const deleted = entries.filter(({ item }) => item === null).map(({ index }) => index)
-    await hooks.passItemDeletes(access, name, deleted)
+    await hooks.runItemsDeleteHooks(access, name, deleted)
     return passed
   }
 
@@ -418,28 +418,33 @@ export class ListWriter {
   }
 
   /** Runs the hooks for a deletion and returns the position that they saw. */
-  async #passItemDelete(access: Access, name: string, index: number, options: { fromEnd?: boolean }): Promise<number> {
+  async #runItemDeleteHooks(
+    access: Access,
+    name: string,
+    index: number,
+    options: { fromEnd?: boolean },
+  ): Promise<number> {
     await this.#require(access, 'write', name)
     const position = await this.#deps.hooks.positionOf(access, 'delete', name, index)
-    await this.#deps.hooks.passItemDelete(access, name, position, options)
+    await this.#deps.hooks.runItemDeleteHooks(access, name, position, options)
     return position
   }
 
-  async #passItem(
+  async #runItemHooks(
     access: Access,
     operation: PropertyOperation,
     path: readonly string[],
     given: JsonText,
     right?: Right,
   ): Promise<JsonText> {
-    return this.#fit(path, await this.#pass(access, operation, path, given, right))
+    return this.#fit(path, await this.#runHooks(access, operation, path, given, right))
   }
 
   #fit(path: readonly string[], item: JsonText): JsonText {
     return this.#deps.declared.fitItem(path, item)
   }
 
-  async #pass(
+  async #runHooks(
     access: Access,
     operation: PropertyOperation,
     path: readonly string[],
@@ -447,7 +452,7 @@ export class ListWriter {
     right: Right = 'write',
   ): Promise<JsonText> {
     await this.#require(access, right, path[0] ?? '')
-    return this.#deps.hooks.passWrite(access, operation, path, value)
+    return this.#deps.hooks.runWriteHooks(access, operation, path, value)
   }
 }
 
