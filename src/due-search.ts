@@ -31,7 +31,7 @@ interface FoundActor {
 }
 
 export interface DueSearchDeps {
-  readonly store: Pick<Store, 'isSharded' | 'read' | 'write' | 'sweep'>
+  readonly store: Pick<Store, 'isSharded' | 'read' | 'write' | 'readAllServers'>
   readonly now: () => number
   readonly log: Log
 }
@@ -136,7 +136,7 @@ export class DueSearch {
     const { store, now } = this.#deps
     const { dueActors, bringActorForward, longestMs, pollMs } = this.#work
     const latest = now() + longestMs
-    const found = await store.sweep<FoundActor>(
+    const found = await store.readAllServers<FoundActor>(
       ...dueActors(this.#isSeldom ? now() + pollMs : now(), latest, mostFound),
     )
     const isLate = new Set(found.filter(({ last }) => last > latest).map(({ actorId }) => actorId))

@@ -30,7 +30,7 @@ export async function setKnownAddress(tx: Transaction, known: KnownAddress): Pro
 export async function otherKnownAddress(store: Store, baseUrl: string): Promise<string | null> {
   const known = await store.read(findKnownAddress)
   if (known === null || known.url === baseUrl) return null
-  const peers = await store.sweep(`/* address */ SELECT actor_id FROM trust WHERE baseuri <> '' LIMIT 1`)
+  const peers = await store.readAllServers(`/* address */ SELECT actor_id FROM trust WHERE baseuri <> '' LIMIT 1`)
   return peers.length === 0 ? null : known.url
 }
 

@@ -77,7 +77,7 @@ export async function* strayObjects(store: Store, bytes: FileBytes): AsyncGenera
 
 async function namedObjects(store: Store, digit: string): Promise<ReadonlySet<string>> {
   // No key has the letter g.
-  const rows = await store.sweep<{ object: string }>(
+  const rows = await store.readAllServers<{ object: string }>(
     '/* files */ SELECT object FROM file_object WHERE object >= $1 AND object < $2',
     digit,
     `${digit}g`,
@@ -87,6 +87,6 @@ async function namedObjects(store: Store, digit: string): Promise<ReadonlySet<st
 
 /** An upload may have begun since the names were read. */
 async function isNamed(store: Store, object: string): Promise<boolean> {
-  const rows = await store.sweep('/* files */ SELECT object FROM file_object WHERE object = $1', object)
+  const rows = await store.readAllServers('/* files */ SELECT object FROM file_object WHERE object = $1', object)
   return rows.length > 0
 }

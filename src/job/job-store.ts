@@ -199,10 +199,10 @@ export async function bringJobsForward(
 
 /** The numbers of rows that wait, and of failed alarms and entries. */
 export async function countJobs(
-  store: Pick<Store, 'sweep'>,
+  store: Pick<Store, 'readAllServers'>,
   now: number,
 ): Promise<{ readonly kind: JobKind; readonly due: number; readonly failed: number }[]> {
-  const found = await store.sweep<{ kind: JobKind; due: number; failed: number }>(
+  const found = await store.readAllServers<{ kind: JobKind; due: number; failed: number }>(
     `/* jobs */ SELECT kind, CAST(SUM(due) AS BIGINT) AS due, CAST(SUM(failed) AS BIGINT) AS failed FROM (
        SELECT kind, COUNT(*) AS due, 0 AS failed FROM job WHERE due_at IS NOT NULL AND (kind <> 'alarm' OR due_at <= $1)
          GROUP BY kind

@@ -100,7 +100,7 @@ export class RemovedLists {
     if (!store.isSharded) return [null]
     if (actors.length > 0) return actors
     try {
-      const found = await store.sweep<{ actorId: string }>(
+      const found = await store.readAllServers<{ actorId: string }>(
         '/* removed lists */ SELECT DISTINCT actor_id AS "actorId" FROM removed_list LIMIT $1',
         mostFound,
       )

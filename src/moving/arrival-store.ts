@@ -518,9 +518,9 @@ export function actorsWithPeers(q: Queries, after: string, most: number): Promis
 
 /** The number of peers of all actors, by state. It asks every server. */
 export async function countAllPeers(
-  store: Pick<Store, 'sweep'>,
+  store: Pick<Store, 'readAllServers'>,
 ): Promise<Readonly<Partial<Record<PeerState, number>>>> {
-  const rows = await store.sweep<{ state: PeerState; peers: number }>(
+  const rows = await store.readAllServers<{ state: PeerState; peers: number }>(
     '/* address */ SELECT state, COUNT(*) AS peers FROM arrival_peer GROUP BY state',
   )
   const counts: Partial<Record<PeerState, number>> = {}

@@ -227,7 +227,7 @@ export class Arrivals {
   async settleWaiting(): Promise<void> {
     const { store, now, landings } = this.#deps
     // Announcements whose addresses do not answer stay for a month, and must not keep later ones from their turn.
-    const found = await store.sweep<Waiting>(...waitingArrivals(now() - askAfterMs, this.#asked, mostAsked))
+    const found = await store.readAllServers<Waiting>(...waitingArrivals(now() - askAfterMs, this.#asked, mostAsked))
     const waiting = found.toSorted(byAge).slice(0, mostAsked)
     this.#asked = waiting[mostAsked - 1] ?? first
     for (const { actorId, tokenHash } of waiting) {
@@ -324,7 +324,7 @@ export class Arrivals {
   /** Makes room, so that archives without a notice never take more than some space. */
   async #dropSurplus(): Promise<void> {
     const { store, spool } = this.#deps
-    const surplus = await store.sweep<Pick<Arrival, 'actorId' | 'tokenHash'>>(...surplusArchives(mostStored))
+    const surplus = await store.readAllServers<Pick<Arrival, 'actorId' | 'tokenHash'>>(...surplusArchives(mostStored))
     for (const { actorId, tokenHash } of surplus) {
       await store.write(async (tx) => {
         const arrival = await findAnnounced(tx, actorId, tokenHash)

@@ -23,11 +23,11 @@ export interface ListedFacts {
 
 /** Reads up to `most` actors that are older than the place, newest first. It asks every server. */
 export async function findActorsBefore(
-  store: Pick<Store, 'sweep'>,
+  store: Pick<Store, 'readAllServers'>,
   before: ActorPlace,
   most: number,
 ): Promise<ListedActor[]> {
-  const found = await store.sweep<ListedActor>(
+  const found = await store.readAllServers<ListedActor>(
     `SELECT id, creator, created_at AS "createdAt" FROM actor
      WHERE (created_at, id) < (CAST($1 AS BIGINT), $2) ORDER BY created_at DESC, id DESC LIMIT $3`,
     before.createdAt,
@@ -43,13 +43,13 @@ export async function findActorsBefore(
  * asks every server.
  */
 export async function findActorsByCreator(
-  store: Pick<Store, 'sweep'>,
+  store: Pick<Store, 'readAllServers'>,
   beginning: string,
   most: number,
 ): Promise<ListedActor[]> {
   const lower = lowerAscii(beginning)
   const last = '\u{10FFFF}'
-  const found = await store.sweep<ListedActor>(
+  const found = await store.readAllServers<ListedActor>(
     `SELECT actor_id AS id, name AS creator, created_at AS "createdAt" FROM creator
      WHERE ((name >= $1 AND name < $2) OR (name >= $3 AND name < $4)) AND actor_id <> ''
      ORDER BY name, actor_id LIMIT $5`,

@@ -14,11 +14,11 @@ export interface ConnectedProgram {
 
 /** Reads up to `most` programs after this client id, in the order of their ids. It asks every server. */
 export async function findConnectedPrograms(
-  store: Pick<Store, 'sweep'>,
+  store: Pick<Store, 'readAllServers'>,
   after: string,
   most: number,
 ): Promise<ConnectedProgram[]> {
-  const found = await store.sweep<{ readonly id: string }>(
+  const found = await store.readAllServers<{ readonly id: string }>(
     `/* operator */ SELECT DISTINCT client_id AS id FROM token_chain WHERE client_id > $1 AND began_with <> 'key'
      ORDER BY client_id LIMIT $2`,
     after,
@@ -28,12 +28,12 @@ export async function findConnectedPrograms(
   const ids = [...new Set(found.map(({ id }) => id))].toSorted().slice(0, most)
   const asked = JSON.stringify(ids.map((id) => [id]))
   const [counts, names] = await Promise.all([
-    store.sweep<{ readonly id: string; readonly connections: number; readonly lastUsedAt: number }>(
+    store.readAllServers<{ readonly id: string; readonly connections: number; readonly lastUsedAt: number }>(
       `/* operator */ SELECT client_id AS id, count(*) AS connections, max(last_used_at) AS "lastUsedAt" FROM token_chain
        WHERE client_id IN (SELECT asked.id FROM rows($1, id TEXT) AS asked) GROUP BY client_id`,
       asked,
     ),
-    store.sweep<{ readonly id: string; readonly name: string }>(
+    store.readAllServers<{ readonly id: string; readonly name: string }>(
       `/* operator */ SELECT client_id AS id, name FROM oauth_client
        WHERE client_id IN (SELECT asked.id FROM rows($1, id TEXT) AS asked)`,
       asked,

@@ -16,7 +16,10 @@ export interface FailingDelivery {
 }
 
 /** Reads up to `most` failing subscriptions: first those that stopped. It asks every server. */
-export async function findFailingDeliveries(store: Pick<Store, 'sweep'>, most: number): Promise<FailingDelivery[]> {
+export async function findFailingDeliveries(
+  store: Pick<Store, 'readAllServers'>,
+  most: number,
+): Promise<FailingDelivery[]> {
   const select = `SELECT publisher_subscription.actor_id AS "actorId", publisher_subscription.peer_id AS "peerId",
        publisher_subscription.subscription_id AS "subscriptionId", trust.baseuri, publisher_subscription.state,
        publisher_subscription.failing_since AS "failingSince", publisher_subscription.attempts
@@ -24,12 +27,12 @@ export async function findFailingDeliveries(store: Pick<Store, 'sweep'>, most: n
        AND trust.peer_id = publisher_subscription.peer_id`
   type Row = Omit<FailingDelivery, 'isStopped'> & { readonly state: string }
   const [stopped, retried] = await Promise.all([
-    store.sweep<Row>(
+    store.readAllServers<Row>(
       `/* operator */ ${select} WHERE publisher_subscription.state = 'stopped'
        ORDER BY publisher_subscription.actor_id LIMIT $1`,
       most,
     ),
-    store.sweep<Row>(
+    store.readAllServers<Row>(
       `/* operator */ ${select} WHERE publisher_subscription.due_at IS NOT NULL AND publisher_subscription.state = 'live'
          AND publisher_subscription.failing_since IS NOT NULL ORDER BY publisher_subscription.due_at LIMIT $1`,
       most,
@@ -48,8 +51,8 @@ export interface StoppedWork {
 }
 
 /** Reads up to `most` events, webhooks and alarms that stopped. It asks every server. */
-export async function findStoppedWork(store: Pick<Store, 'sweep'>, most: number): Promise<StoppedWork[]> {
-  const found = await store.sweep<StoppedWork>(
+export async function findStoppedWork(store: Pick<Store, 'readAllServers'>, most: number): Promise<StoppedWork[]> {
+  const found = await store.readAllServers<StoppedWork>(
     `/* operator */ SELECT actor_id AS "actorId", kind, failing_since AS "failingSince" FROM job
      WHERE state = 'stopped' AND kind IN ('event', 'webhook', 'alarm') ORDER BY failing_since LIMIT $1`,
     most,

@@ -185,7 +185,10 @@ export interface RevokedCredentials {
 export async function countCredentials(store: Store, after: number): Promise<RevokedCredentials> {
   const ended: Record<string, number> = {}
   const count = async (name: string, rows: string): Promise<void> => {
-    const found = await store.sweep<{ number: number }>(`/* revoke */ SELECT COUNT(*) AS number FROM ${rows}`, after)
+    const found = await store.readAllServers<{ number: number }>(
+      `/* revoke */ SELECT COUNT(*) AS number FROM ${rows}`,
+      after,
+    )
     ended[name] = found.reduce((sum, { number }) => sum + number, 0)
   }
   for (const { name, rows } of credentials) await count(name, rows)
@@ -194,7 +197,7 @@ export async function countCredentials(store: Store, after: number): Promise<Rev
 }
 
 function rightsChangedAfter(store: Store, after: number): Promise<{ readonly actor: string; readonly peer: string }[]> {
-  return store.sweep(
+  return store.readAllServers(
     `/* revoke */ SELECT o.actor_id AS actor, o.peer_id AS peer FROM ${changedRights} ORDER BY o.actor_id, o.peer_id LIMIT 1000`,
     after,
   )
@@ -225,7 +228,7 @@ export async function revokeCredentials(deps: RevokeDeps, after: number): Promis
 }
 
 function findBatch(store: Store, { rows, actor, id }: Credential, after: number): Promise<Found[]> {
-  return store.sweep<{ actorId: string; id: string }>(
+  return store.readAllServers<{ actorId: string; id: string }>(
     `/* revoke */ SELECT ${actor} AS "actorId", ${id} AS id FROM ${rows} LIMIT ${batch}`,
     after,
   )
@@ -236,7 +239,7 @@ async function replacePassphrases({ store, keyRing }: RevokeDeps, after: number)
   let last = ''
   for (;;) {
     const params: Param[] = [after, last]
-    const found = await store.sweep<{ id: string }>(
+    const found = await store.readAllServers<{ id: string }>(
       `/* revoke */ SELECT id FROM (SELECT id FROM ${newPassphrases}) AS found WHERE id > $2 ORDER BY id LIMIT ${batch}`,
       ...params,
     )

@@ -587,8 +587,8 @@ function givenKeys(of: Partial<QueueKey>): (readonly [column: string, value: str
 }
 
 /** Number of queues with diffs to send. */
-export async function countDueQueues(store: Pick<Store, 'sweep'>): Promise<number> {
-  const counts = await store.sweep<{ queues: number }>(
+export async function countDueQueues(store: Pick<Store, 'readAllServers'>): Promise<number> {
+  const counts = await store.readAllServers<{ queues: number }>(
     '/* delivery */ SELECT COUNT(*) AS queues FROM publisher_subscription WHERE due_at IS NOT NULL',
   )
   return counts.reduce((sum, { queues }) => sum + queues, 0)

@@ -19,7 +19,7 @@ const searchedRows = 20
  */
 export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
   const opens = (secret: StoredSecret): boolean => canOpen(ring, secret)
-  const q: Pick<Queries, 'all'> = { all: (sql, ...params) => store.sweep(sql, ...params) }
+  const q: Pick<Queries, 'all'> = { all: (sql, ...params) => store.readAllServers(sql, ...params) }
   const sample = await Promise.all(
     ['ASC', 'DESC'].map((order) => findSecrets(q, actorPassphrase, `ORDER BY id ${order} LIMIT ${sampleRows}`)),
   )
@@ -40,7 +40,7 @@ export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
 async function areAllForgotten(store: Store): Promise<boolean> {
   const forgotten = [...(await store.read(findForgottenKeys))].map(beginningWith)
   if (forgotten.length === 0) return false
-  const q: Pick<Queries, 'all'> = { all: (sql, ...params) => store.sweep(sql, ...params) }
+  const q: Pick<Queries, 'all'> = { all: (sql, ...params) => store.readAllServers(sql, ...params) }
   for (const column of sealedColumns) {
     const others = forgotten.map((_, at) => `SUBSTR(${column.column}, 1, $${2 * at + 2}) <> $${2 * at + 1}`)
     const where = `WHERE ${column.column} <> '' AND ${others.join(' AND ')} LIMIT 1`

@@ -91,7 +91,7 @@ export interface Store {
    * Runs one read about the rows of all actors. A sharded database asks every server. It leaves out the rows of servers
    * that do not answer. The limit of the statement then applies to each part of a table.
    */
-  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]>
+  readAllServers<R extends object>(sql: string, ...params: Param[]): Promise<R[]>
   /**
    * Runs an atomic write, durable before it resolves. PostgreSQL runs other writes concurrently (READ COMMITTED): a row read
    * without a lock may change before the write. Exclude that by a constraint, a condition in the statement or `writeActor`.

@@ -22,7 +22,7 @@ export class WrappedStore implements Store {
 
   read: Store['read'] = (work) => this.#inner.read(work)
   snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
-  sweep: Store['sweep'] = (sql, ...params) => this.#inner.sweep(sql, ...params)
+  readAllServers: Store['readAllServers'] = (sql, ...params) => this.#inner.readAllServers(sql, ...params)
   ping: Store['ping'] = () => this.#inner.ping()
   close: Store['close'] = () => this.#inner.close()
 

@@ -48,11 +48,11 @@ class Process {
       },
       hasRoom: () => this.hasRoom,
     }
-    const searched: Pick<Store, 'isSharded' | 'read' | 'write' | 'sweep'> = {
+    const searched: Pick<Store, 'isSharded' | 'read' | 'write' | 'readAllServers'> = {
       isSharded: true,
       read: (read) => store.read(read),
       write: (write, how) => store.write(write, how),
-      sweep: async <R extends object>(_sql: string, until: Param) => {
+      readAllServers: async <R extends object>(_sql: string, until: Param) => {
         if (this.isCutOff) throw unavailable()
         this.done.push(until === this.now ? 'search' : `search ${Number(until) - this.now}`)
         return this.found as R[]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { serverCommands, type TablePart } from '../../src/store/postgres/sweep.ts'
+import { serverCommands, type TablePart } from '../../src/store/postgres/all-servers.ts'
 
 const part = (table: string, number: number, range: string, port: number): TablePart => ({
   table,

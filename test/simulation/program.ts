@@ -298,8 +298,8 @@ class MortalStore implements Store {
     return this.#program.looks(() => this.#inner.read(work))
   }
 
-  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
-    return this.#program.looks(() => this.#inner.sweep<R>(sql, ...params))
+  readAllServers<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    return this.#program.looks(() => this.#inner.readAllServers<R>(sql, ...params))
   }
 
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {

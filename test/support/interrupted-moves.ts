@@ -31,7 +31,7 @@ export class DyingStore {
     isSharded: inner.isSharded,
     read: (work) => this.#alive(() => inner.read(work)),
     snapshot: (work) => this.#alive(() => inner.snapshot(work)),
-    sweep: (sql, ...params) => this.#alive(() => inner.sweep(sql, ...params)),
+    readAllServers: (sql, ...params) => this.#alive(() => inner.readAllServers(sql, ...params)),
     write: (work, how) => this.#write(() => inner.write(work, how)),
     writeActor: (id, work, origin) => this.#write(() => inner.writeActor(id, work, origin)),
     ping: () => this.#alive(() => inner.ping()),

@@ -325,7 +325,7 @@ export function bound(store: Store): Store {
     isSharded: store.isSharded,
     read: (work) => store.read(work),
     snapshot: (work) => store.snapshot(work),
-    sweep: (sql, ...params) => store.sweep(sql, ...params),
+    readAllServers: (sql, ...params) => store.readAllServers(sql, ...params),
     write: (work, how) => store.write(work, how),
     writeActor: (actorId, work, origin) => store.writeActor(actorId, work, origin),
     ping: () => store.ping(),
@@ -395,9 +395,9 @@ export function faulty(store: Store, first: FaultPlan = {}, firstHeld?: RegExp):
     dialect: store.dialect,
     now: store.now,
     isSharded: store.isSharded,
-    sweep: (sql, ...params) => {
+    readAllServers: (sql, ...params) => {
       judging()(sql)
-      return store.sweep(sql, ...params)
+      return store.readAllServers(sql, ...params)
     },
     get seen() {
       return seen

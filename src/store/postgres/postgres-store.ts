@@ -34,7 +34,7 @@ import { type Begins, beginsFor, GRACE_MS, startupSettings } from './settings.ts
 import { isDistributed } from './sharding.ts'
 import { requireFitSessions, requireReachable } from './start.ts'
 import { StatementCache } from './statement-cache.ts'
-import { Sweeps } from './sweep.ts'
+import { AllServers } from './all-servers.ts'
 import { PostgresTransaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 import { types } from './types.ts'
@@ -118,14 +118,14 @@ class PostgresStore implements Store {
   readonly now: () => number
   isSharded = false
   readonly #begins: Begins
-  readonly #sweeps: Sweeps
+  readonly #allServers: AllServers
   #running = 0
   #drained: (() => void) | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: PostgresStoreOptions, { url, pooler }: DatabaseAddress) {
     this.#options = options
-    this.#sweeps = new Sweeps({ snapshot: (work) => this.snapshot(work), log: options.log })
+    this.#allServers = new AllServers({ snapshot: (work) => this.snapshot(work), log: options.log })
     this.#begins = beginsFor(pooler, options)
     this.#cache = new StatementCache(options.onQuery, pooler !== 'unprepared')
     this.#turns = new Turns(options.lockTimeoutMs)
@@ -181,8 +181,8 @@ class PostgresStore implements Store {
     return this.#counted(() => this.#transact({ begin: this.#begins.snapshot }, work))
   }
 
-  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
-    return this.isSharded ? this.#sweeps.all<R>(sql, params) : this.read((q) => q.all<R>(sql, ...params))
+  readAllServers<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    return this.isSharded ? this.#allServers.read<R>(sql, params) : this.read((q) => q.all<R>(sql, ...params))
   }
 
   write<T>(work: (tx: Transaction) => Promise<T>, { turn, durability = 'full' }: WriteOptions = {}): Promise<T> {

@@ -93,7 +93,7 @@ class MemoryStore implements Store {
     if (this.#isClosed) throw closed()
   }
 
-  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+  readAllServers<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
     return this.read((q) => q.all<R>(sql, ...params))
   }
 

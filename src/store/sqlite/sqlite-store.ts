@@ -119,7 +119,7 @@ class SqliteStore implements Store {
     return this.#closing === undefined ? this.#snapshots.take(work) : Promise.reject(closed())
   }
 
-  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+  readAllServers<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
     return this.read((q) => q.all<R>(sql, ...params))
   }
 

@@ -28,21 +28,21 @@ interface ServerCommand {
 /** Time after a failure during which every server is asked alone, in milliseconds. */
 const aloneMs = 30_000
 
-export interface SweepsDeps {
+export interface AllServersDeps {
   /** Runs reads in a transaction. */
   readonly snapshot: <T>(work: (q: Queries) => Promise<T>) => Promise<T>
   readonly log: StoreLog
 }
 
-export class Sweeps {
-  readonly #deps: SweepsDeps
+export class AllServers {
+  readonly #deps: AllServersDeps
   #failedAt = Number.NEGATIVE_INFINITY
 
-  constructor(deps: SweepsDeps) {
+  constructor(deps: AllServersDeps) {
     this.#deps = deps
   }
 
-  async all<R extends object>(sql: string, params: readonly Param[]): Promise<R[]> {
+  async read<R extends object>(sql: string, params: readonly Param[]): Promise<R[]> {
     const { snapshot } = this.#deps
     const isLikelyUp = performance.now() - this.#failedAt >= aloneMs
     if (isLikelyUp) {
