@@ -19,7 +19,7 @@ export interface ShardedWork extends DueWork {
   /** Claims the due work of one actor. Resolves with true when due work may be left. */
   readonly claimOf: (actorId: string) => Promise<boolean>
   /** Whether this process can take more work. Otherwise it leaves the search to the others. */
-  readonly hasRoom: () => boolean
+  readonly hasCapacity: () => boolean
 }
 
 interface FoundActor {
@@ -95,7 +95,7 @@ export class DueSearch {
     const { pollMs } = this.#work
     if (!store.isSharded) return claimDue(this.#deps, this.#work)
     await this.#claimAll(this.#takeNoted())
-    if (!this.#work.hasRoom()) return pollMs
+    if (!this.#work.hasCapacity()) return pollMs
     if (Math.abs(now() - this.#askedAt) >= this.#pauseMs) {
       this.#askedAt = now()
       await this.#searchInTurn()

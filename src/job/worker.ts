@@ -115,7 +115,7 @@ export class JobWorker {
         dueActors: (until, latest, most) => findActorsWithJobs(kind, { until, latest, most }),
         bringActorForward: (tx, actorId, latest, now) => bringJobsForward(tx, kind, { latest, now, actorId }),
         claimOf: (actorId) => this.#claim(actorId),
-        hasRoom: () => this.#room > 0,
+        hasCapacity: () => this.#capacity > 0,
       },
       `Cannot look for due ${kind}s; the next poll tries again`,
     )
@@ -159,14 +159,14 @@ export class JobWorker {
     cancel()
   }
 
-  get #room(): number {
+  get #capacity(): number {
     return mostLeased - this.#leased.size
   }
 
   /** Leases due rows of the actor; null: of all actors. Resolves with true when due rows of the actor may be left. */
   async #claim(actorId: string | null): Promise<boolean> {
     this.#putOff()
-    const limit = Math.min(mostClaimed, this.#room)
+    const limit = Math.min(mostClaimed, this.#capacity)
     this.#isLeft ||= limit <= 0
     if (limit <= 0) return true
     const { store, now } = this.#deps

@@ -112,7 +112,7 @@ export class DeliveryWorker {
       dueActors: findDueActors,
       bringActorForward,
       claimOf: (actorId) => this.#claim(actorId),
-      hasRoom: () => this.#room > 0,
+      hasCapacity: () => this.#capacity > 0,
     })
     this.#batches = new DeliveryBatches({ ...deps, isStopping: () => this.#poller.isStopping, isCut })
     this.#notices = new NoticeSender({ ...deps, isCut })
@@ -202,7 +202,7 @@ export class DeliveryWorker {
   }
 
   /** Leases that this process may still take. */
-  get #room(): number {
+  get #capacity(): number {
     return mostLeased - this.#queue.waiting - this.#running.size
   }
 
@@ -224,7 +224,7 @@ export class DeliveryWorker {
 
   /** Leases due work of the actor; null: of all actors. Resolves with true when due work of the actor may be left. */
   async #claim(actorId: string | null): Promise<boolean> {
-    const limit = Math.min(mostClaimed, this.#room)
+    const limit = Math.min(mostClaimed, this.#capacity)
     const busy = this.#queue.busyActors
     const isBusy = actorId === null ? busy.length > 0 : busy.includes(actorId)
     const isLeft = limit <= 0 || isBusy

@@ -23,7 +23,7 @@ class Process {
   found: readonly { readonly actorId: string; readonly next?: number; readonly last: number }[] = []
   /** The search reaches no server. */
   isCutOff = false
-  hasRoom = true
+  hasCapacity = true
   /** Actors whose server is down. */
   readonly down = new Set<string>()
   /** Actors with more work than one claim. */
@@ -46,7 +46,7 @@ class Process {
         this.done.push(`claim ${actorId}`)
         return this.full.delete(actorId)
       },
-      hasRoom: () => this.hasRoom,
+      hasCapacity: () => this.hasCapacity,
     }
     const searched: Pick<Store, 'isSharded' | 'read' | 'write' | 'readAllServers'> = {
       isSharded: true,
@@ -168,7 +168,7 @@ describe('a search for due work on a sharded database', () => {
     it('is left to other processes by a process that has no room', async () => {
       const store = asSharded(await open())
       const [full, other] = [new Process(store), new Process(store)]
-      full.hasRoom = false
+      full.hasCapacity = false
       assert.deepEqual(await full.look(), [1000])
       assert.deepEqual(await other.look(), [1000, 'search'])
     })

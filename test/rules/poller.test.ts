@@ -155,7 +155,7 @@ describe('a poller of due work', () => {
           dueActors: () => ['SELECT 1'],
           bringActorForward: () => Promise.resolve(),
           claimOf: () => Promise.resolve(false),
-          hasRoom: () => true,
+          hasCapacity: () => true,
         },
         'Cannot look for work; the next poll tries again',
       )

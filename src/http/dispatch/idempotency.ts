@@ -91,7 +91,7 @@ async function withKey(
           ...made,
           body,
           grants: grants(),
-          ...(made.stream === undefined && (await hasRoom(keep, body)) ? {} : { isTooLarge: true as const }),
+          ...(made.stream === undefined && (await hasSpace(keep, body)) ? {} : { isTooLarge: true as const }),
         },
         isKept: true,
       }
@@ -111,7 +111,7 @@ async function withKey(
 }
 
 /** Whether the caller may keep one more body. The request has run, so it is never refused here. */
-async function hasRoom(keep: Keep, body: string | null): Promise<boolean> {
+async function hasSpace(keep: Keep, body: string | null): Promise<boolean> {
   const count = Math.floor(Buffer.byteLength(body ?? '') / countedBytes)
   if (count === 0) return true
   try {

@@ -85,7 +85,7 @@ export class ChangeGroup {
     this.#next = `SET LOCAL lock_timeout TO ${Math.min(LOCK_TIMEOUT_MS, lockTimeoutMs)}; SAVEPOINT change`
   }
 
-  get hasRoom(): boolean {
+  get hasCapacity(): boolean {
     return this.#waiting.length + 1 < MAX_CHANGES && performance.now() < this.#fullAt
   }
 

@@ -217,7 +217,7 @@ class PostgresStore implements Store {
           return { kind: 'done', value: await change.work(transaction, actor) }
         group = new ChangeGroup(transaction, actor, this.#options.lockTimeoutMs)
         const own = await group.run(change)
-        while (group.hasRoom) {
+        while (group.hasCapacity) {
           const waiting = this.#turns.join(actorId)
           if (waiting === undefined) break
           await group.join(waiting)
