@@ -15,8 +15,8 @@ import type { Files } from '../file/files.ts'
 import { objectLeaseMs } from '../file/unused-objects.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import { reasonOf, retryAt } from '../job/outcome.ts'
-import { ended, later, singleRunLane } from '../job/single-run.ts'
-import type { Lane, RunResult } from '../job/worker.ts'
+import { ended, later, singleRunQueue } from '../job/single-run.ts'
+import type { JobQueue, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct, runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
@@ -153,7 +153,7 @@ export class ArchiveImports {
     return isStopped
   }
 
-  readonly lane: Lane = singleRunLane(mostRunning, {
+  readonly jobQueue: JobQueue = singleRunQueue(mostRunning, {
     kind: 'import',
     run: (job, signal) => this.#run(job, signal),
     longestMs: objectLeaseMs,

@@ -28,7 +28,7 @@ export function createArchives(runtime: Runtime, { property, job, fileRoom }: Ar
     wakeUnused: unusedObjects.wake,
   })
   const deps = workerDeps(runtime)
-  const worker = new JobWorker(deps, imports.lane)
+  const worker = new JobWorker(deps, imports.jobQueue)
   job.jobs.add(worker)
   const exports = createScheduledExports(runtime, { bytes, shutdownMs: deps.shutdownMs })
   if (exports !== null) job.jobs.add(exports)

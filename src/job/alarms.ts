@@ -15,7 +15,7 @@ import { deleteAlarm, findAlarms, type NewAlarm, putAlarm, type StoredAlarm } fr
 import { runHandler } from './handlers.ts'
 import type { ClaimedJob } from './job-store.ts'
 import { reasonOf, retryAt } from './outcome.ts'
-import type { Lane, RunResult } from './worker.ts'
+import type { JobQueue, RunResult } from './worker.ts'
 
 export interface AlarmsDeps {
   readonly store: CatchUpStore
@@ -107,7 +107,7 @@ export class Alarms {
     return name === undefined ? alarms : alarms.filter((alarm) => alarm.name === name)
   }
 
-  readonly lane: Lane = {
+  readonly jobQueue: JobQueue = {
     kind: 'alarm',
     run: (job, signal) => this.#run(job, signal),
     hostOf: ({ actorId }) => actorId,

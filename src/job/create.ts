@@ -20,13 +20,13 @@ export function createJobs(runtime: Runtime) {
   const { config, registry, store, metrics, now, live } = runtime
   const deps = workerDeps(runtime)
   const events: StoredEvents = new StoredEvents({ ...runtime, wake: (actorId) => eventWorker.wake(actorId) })
-  const eventWorker = new JobWorker(deps, events.lane)
+  const eventWorker = new JobWorker(deps, events.jobQueue)
   const alarms: Alarms = new Alarms({
     ...runtime,
     declared: registry.background.alarms,
     wake: (actorId, dueAt) => alarmWorker.wake(actorId, dueAt),
   })
-  const alarmWorker = new JobWorker(deps, alarms.lane)
+  const alarmWorker = new JobWorker(deps, alarms.jobQueue)
   const schedules = new Schedules({ ...deps, random: runtime.random, declared: registry.background.schedules })
   metrics.jobsFrom(() => countJobs(store, now()))
   return {

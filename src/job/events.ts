@@ -15,7 +15,7 @@ import { appendEntries, type EntryOutcome, findJobEntries, type WaitingEntry } f
 import { runHandler } from './handlers.ts'
 import type { ClaimedJob } from './job-store.ts'
 import { reasonOf, retryAt } from './outcome.ts'
-import type { Lane, RunResult } from './worker.ts'
+import type { JobQueue, RunResult } from './worker.ts'
 
 export interface EventsDeps {
   readonly store: Store & { readonly afterCommit: AfterCommit }
@@ -73,7 +73,7 @@ export class StoredEvents {
     store.afterCommit(tx, () => wake(actor.id))
   }
 
-  readonly lane: Lane = {
+  readonly jobQueue: JobQueue = {
     kind: queue.kind,
     run: (job, signal) => this.#run(job, signal),
     hostOf: ({ actorId }) => actorId,

@@ -1,6 +1,6 @@
 /** Jobs without entries, of which an actor has one of a kind: imports, moves and arrivals. */
 import type { ClaimedJob } from './job-store.ts'
-import type { Lane, RunResult } from './worker.ts'
+import type { JobQueue, RunResult } from './worker.ts'
 
 /**
  * A job continues with at most this delay after its process was killed. A process looks for jobs when it starts, so a restart
@@ -9,8 +9,8 @@ import type { Lane, RunResult } from './worker.ts'
 const pollMs = 300_000
 
 /** @param running The most jobs that run at once in this process. */
-export function singleRunLane(running: number, lane: Pick<Lane, 'kind' | 'run' | 'longestMs'>): Lane {
-  return { ...lane, hostOf: ({ actorId }) => actorId, most: { running, ofActor: 1, ofHost: 1 }, pollMs }
+export function singleRunQueue(running: number, jobQueue: Pick<JobQueue, 'kind' | 'run' | 'longestMs'>): JobQueue {
+  return { ...jobQueue, hostOf: ({ actorId }) => actorId, most: { running, ofActor: 1, ofHost: 1 }, pollMs }
 }
 
 const fresh = { state: 'live', attempts: 0, failingSince: null, reason: '' } as const

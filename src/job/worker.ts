@@ -32,7 +32,7 @@ export interface RunResult {
 }
 
 /** The work of one kind. */
-export interface Lane {
+export interface JobQueue {
   readonly kind: JobKind
   /** Runs a row. It must not reject. */
   readonly run: (job: ClaimedJob, signal: AbortSignal) => Promise<RunResult>
@@ -79,7 +79,7 @@ const mostSettled = 200
 
 export class JobWorker {
   readonly #deps: JobWorkerDeps
-  readonly #lane: Lane
+  readonly #jobQueue: JobQueue
   readonly #poller: DuePoller
   readonly #queue: FairQueue<LeasedJob>
   readonly #leased = new Set<LeasedJob>()
@@ -94,21 +94,21 @@ export class JobWorker {
   #cancelRenewal: Cancel | undefined
   #renewing: Promise<void> | undefined
 
-  constructor(deps: JobWorkerDeps, lane: Lane) {
+  constructor(deps: JobWorkerDeps, jobQueue: JobQueue) {
     this.#deps = deps
-    this.#lane = lane
-    const { running, ofActor, ofHost } = lane.most
+    this.#jobQueue = jobQueue
+    const { running, ofActor, ofHost } = jobQueue.most
     this.#queue = new FairQueue(
       { running, perActor: ofActor, perPeer: 1, perHost: ofHost },
       ({ claimed }) => claimed.attempts > 0,
     )
-    const { kind } = lane
+    const { kind } = jobQueue
     this.#poller = new DuePoller(
       deps,
       {
         name: `${kind}s`,
-        longestMs: lane.longestMs,
-        ...(lane.pollMs === undefined ? {} : { pollMs: lane.pollMs }),
+        longestMs: jobQueue.longestMs,
+        ...(jobQueue.pollMs === undefined ? {} : { pollMs: jobQueue.pollMs }),
         find: (q) => findDueJobs(q, kind),
         bringForward: (tx, latest, now) => bringJobsForward(tx, kind, { latest, now, actorId: null }),
         claim: () => this.#claim(null),
@@ -176,7 +176,7 @@ export class JobWorker {
     this.#isLeft ||= busy.length > 0
     if (actorId !== null && busy.includes(actorId)) return true
     const without = actorId === null ? busy : []
-    const { kind } = this.#lane
+    const { kind } = this.#jobQueue
     const claim = { kind, lease, now: since, until: since + leaseMs, limit, actorId, without }
     // A lost lease is harmless: another one is taken.
     const jobs = await store.write((tx) => claimJobs(tx, claim), { durability: 'relaxed' })
@@ -187,7 +187,7 @@ export class JobWorker {
         running.claimed = claimed
         continue
       }
-      const host = this.#lane.hostOf(claimed)
+      const host = this.#jobQueue.hostOf(claimed)
       const abort = new AbortController()
       const job = { actorId: claimed.actorId, peerId: claimed.id, host, claimed, since, abort }
       this.#leased.add(job)
@@ -221,7 +221,7 @@ export class JobWorker {
 
   #begin(): void {
     if (this.#poller.isStopping) return
-    while (this.#begun.size < this.#lane.most.running) {
+    while (this.#begun.size < this.#jobQueue.most.running) {
       const job = this.#queue.take()
       if (job === null) return
       this.#begun.add(job)
@@ -232,7 +232,7 @@ export class JobWorker {
   }
 
   async #run(job: LeasedJob): Promise<void> {
-    const result = await this.#lane.run(job.claimed, job.abort.signal)
+    const result = await this.#jobQueue.run(job.claimed, job.abort.signal)
     this.#queue.done(job)
     this.#results.push({ job, result })
     this.#settle()
@@ -266,7 +266,7 @@ export class JobWorker {
         )
       })
     } catch (error) {
-      log.warn({ error }, `Cannot store that ${this.#lane.kind}s were handled; they run again after their leases`)
+      log.warn({ error }, `Cannot store that ${this.#jobQueue.kind}s were handled; they run again after their leases`)
       // The next search of a sharded database may be minutes away.
       for (const { job } of results) this.wake(job.actorId, this.#deps.now() + leaseMs)
     }
@@ -319,7 +319,7 @@ export class JobWorker {
         if (isLost) job.abort.abort(new Error('Another process has taken over this work'))
       }
     } catch (error) {
-      log.warn({ error }, `Cannot renew the leases of running ${this.#lane.kind}s`)
+      log.warn({ error }, `Cannot renew the leases of running ${this.#jobQueue.kind}s`)
     }
   }
 }

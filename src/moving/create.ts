@@ -83,8 +83,8 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
     refreshLater: (key) => replica.facts.refreshLater(key, 'synchronized'),
   })
   const deps = workerDeps(runtime)
-  const departing = new JobWorker(deps, departures.lane)
-  const arriving = new JobWorker(deps, landings.lane)
+  const departing = new JobWorker(deps, departures.jobQueue)
+  const arriving = new JobWorker(deps, landings.jobQueue)
   const cleaning = new Cleaning(runtime, 'old moves', async () => {
     await runtime.store.write(deleteOldMoves)
     await arrivals.settleWaiting()

@@ -16,8 +16,8 @@ import type { Config } from '../config/options.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import { reasonOf, retryAt } from '../job/outcome.ts'
-import { later, removed, singleRunLane } from '../job/single-run.ts'
-import type { Lane, RunResult } from '../job/worker.ts'
+import { later, removed, singleRunQueue } from '../job/single-run.ts'
+import type { JobQueue, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct, runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
@@ -237,7 +237,7 @@ export class Departures {
     return true
   }
 
-  readonly lane: Lane = singleRunLane(mostRunning, {
+  readonly jobQueue: JobQueue = singleRunQueue(mostRunning, {
     kind: 'move',
     run: (job, signal) => this.#run(job, signal),
     longestMs: longestPauseMs,

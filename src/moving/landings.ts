@@ -3,8 +3,8 @@ import { insertActor, lockResident, setResidence } from '../actor/actor-store.ts
 import { deleteArriving, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
 import { isTemporary, ServiceError } from '../errors.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
-import { ended, later, removed, singleRunLane } from '../job/single-run.ts'
-import type { Lane, RunResult } from '../job/worker.ts'
+import { ended, later, removed, singleRunQueue } from '../job/single-run.ts'
+import type { JobQueue, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
@@ -122,7 +122,7 @@ export class Landings {
     }
   }
 
-  readonly lane: Lane = singleRunLane(mostRunning, {
+  readonly jobQueue: JobQueue = singleRunQueue(mostRunning, {
     kind: 'arrival',
     run: (job, signal) => this.#run(job, signal),
     longestMs: longestPauseMs,

@@ -25,7 +25,7 @@ export function createWebhooks(runtime: Runtime, { client, jobs }: WebhookNeeds)
       giveUpAfterMs: config.maxDiffAgeDays * dayMs,
     },
   })
-  const worker = new JobWorker(workerDeps(runtime), sender.lane)
+  const worker = new JobWorker(workerDeps(runtime), sender.jobQueue)
   jobs.add(worker)
   return new Webhooks({
     ...runtime,

@@ -3,7 +3,7 @@ import { connectionsPerOrigin } from '../../peer/guarded-client.ts'
 import { changeCaller } from '../../job/change-event.ts'
 import { type EntryOutcome, findJobEntries, type WaitingEntry } from '../../job/entry-store.ts'
 import type { ClaimedJob } from '../../job/job-store.ts'
-import type { Lane, RunResult } from '../../job/worker.ts'
+import type { JobQueue, RunResult } from '../../job/worker.ts'
 import { known, members, object, stringText } from '../../json/json.ts'
 import type { Log } from '../../observe/log.ts'
 import type { Metrics } from '../../observe/metrics.ts'
@@ -45,11 +45,11 @@ interface Stop {
 
 export class WebhookSender {
   readonly #deps: WebhookSenderDeps
-  readonly lane: Lane
+  readonly jobQueue: JobQueue
 
   constructor(deps: WebhookSenderDeps) {
     this.#deps = deps
-    this.lane = {
+    this.jobQueue = {
       kind: 'webhook',
       run: (job, signal) => this.#run(job, signal),
       hostOf: ({ data }) => data,
