@@ -9,7 +9,7 @@ import type { Reads } from '../store/read-replicas.ts'
 import type { Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { Change, Record } from './change.ts'
-import type { KindRoom } from './kind.ts'
+import type { KindDeps } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
 import { rejectedDelete } from './property-errors.ts'
 import { readNamePages, readPages, shortParts } from './property-pages.ts'
@@ -22,7 +22,7 @@ import {
 } from './property-store.ts'
 
 export interface BulkDeleteDeps {
-  readonly room: KindRoom
+  readonly kindDeps: KindDeps
   readonly store: Reads
   readonly indexes: Indexes
   readonly history: Pick<History, 'keepValues'>
@@ -42,7 +42,7 @@ export async function deleteProperties(
   const { id } = access.actor
   const judged = await requireDeletable(deps, access, names)
   await runHooks(deps, access, judged)
-  await deps.room.writer.change(access, async (tx, record, _actor, flush) => {
+  await deps.kindDeps.writer.change(access, async (tx, record, _actor, flush) => {
     const reads = { read: <T>(work: (q: Transaction) => Promise<T>): Promise<T> => work(tx) }
     for await (const page of readPages(reads, id, {
       isNeeded: ({ kind }) => holdsItems(kind),
@@ -59,24 +59,28 @@ export async function deleteProperties(
 
 /** Requires the right to delete each property, and returns the names. */
 async function requireDeletable(
-  { store, room }: BulkDeleteDeps,
+  { store, kindDeps }: BulkDeleteDeps,
   { actor, caller }: Access,
   names: readonly string[] | null,
 ): Promise<ReadonlySet<string>> {
   const operation = { category: 'properties', right: 'delete' } as const
   const judged = new Set<string>()
-  if (names === null) await room.permission.requireAll(actor.id, caller, operation, [''])
+  if (names === null) await kindDeps.permission.requireAll(actor.id, caller, operation, [''])
   for await (const page of readNamePages(store, actor.id, names)) {
     const found = page.map(({ name }) => name)
-    await room.permission.requireAll(actor.id, caller, operation, found)
+    await kindDeps.permission.requireAll(actor.id, caller, operation, found)
     for (const name of found) judged.add(name)
   }
   return judged
 }
 
 /** @throws ServiceError `forbidden` when a hook refuses a deletion. */
-async function runHooks({ store, room }: BulkDeleteDeps, access: Access, names: ReadonlySet<string>): Promise<void> {
-  const { gate, declared } = room
+async function runHooks(
+  { store, kindDeps }: BulkDeleteDeps,
+  access: Access,
+  names: ReadonlySet<string>,
+): Promise<void> {
+  const { gate, declared } = kindDeps
   const { id } = access.actor
   const hooked = [...names].filter((name) => !gate.hasNoHooks(access, 'delete', name))
   if (hooked.length === 0) return
@@ -103,18 +107,18 @@ async function runHooks({ store, room }: BulkDeleteDeps, access: Access, names: 
  * @throws ServiceError `conflict`
  */
 function requireJudged(
-  { room }: BulkDeleteDeps,
+  { kindDeps }: BulkDeleteDeps,
   { caller }: Access,
   judged: ReadonlySet<string>,
   part: readonly ListedProperty[],
 ): void {
-  if (room.permission.isRuled(caller) && part.some(({ name }) => !judged.has(name)))
+  if (kindDeps.permission.isRuled(caller) && part.some(({ name }) => !judged.has(name)))
     throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
 }
 
 /** Deletes properties, and keeps them in the history. */
 async function deletePart(
-  { room, history, indexes }: BulkDeleteDeps,
+  { kindDeps, history, indexes }: BulkDeleteDeps,
   { actor }: Access,
   { tx, record }: { readonly tx: Transaction; readonly record: Record },
   part: readonly ListedProperty[],
@@ -130,7 +134,7 @@ async function deletePart(
     tx,
     actor.id,
     part.flatMap(listsOf).map(({ name, content }) => ({
-      at: room.declared.addressOf(actor.id, name),
+      at: kindDeps.declared.addressOf(actor.id, name),
       head: content,
     })),
   )

@@ -14,7 +14,7 @@ import { rightToPut } from '../permission/required-right.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { PropertyState, Record } from './change.ts'
-import type { BulkStep, KindRoom } from './kind.ts'
+import type { BulkStep, KindDeps } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { requireNoList } from './list-marker.ts'
 import { nameIsTaken, quote, rejectedWrite } from './property-errors.ts'
@@ -29,7 +29,7 @@ const ofOnePart = 256
 export type PreparedEntry = JsonText | BulkStep
 
 export interface BulkWriteDeps {
-  readonly room: KindRoom
+  readonly kindDeps: KindDeps
   readonly names: StoredNames
   readonly indexes: Indexes
   readonly history: Pick<History, 'keepValues'>
@@ -52,7 +52,9 @@ export class BulkWrite {
   async write(access: Access, body: JsonText, operation: 'put' | 'post'): Promise<JsonText> {
     const entries = await this.prepare(access, await this.#withStoredNames(access, body), operation)
     if (entries.size === 0 && access.condition === undefined) return object([])
-    return this.#deps.room.writer.change(access, (tx, record, actor) => this.store(tx, record, actor, access, entries))
+    return this.#deps.kindDeps.writer.change(access, (tx, record, actor) =>
+      this.store(tx, record, actor, access, entries),
+    )
   }
 
   /** The body with the names that it means. @throws ServiceError `bad_request` when two members mean one name. */
@@ -112,8 +114,8 @@ export class BulkWrite {
     access: Access,
     asked: ReadonlyMap<string, PreparedEntry>,
   ): Promise<ReadonlyMap<string, PreparedEntry>> {
-    const { room } = this.#deps
-    const { permission } = room
+    const { kindDeps } = this.#deps
+    const { permission } = kindDeps
     const { actor, caller } = access
     const judge = await permission.judgeRights(actor.id, caller, 'properties')
     const allowed = new Map<string, PreparedEntry>()
@@ -123,7 +125,7 @@ export class BulkWrite {
       if (!verdict.allowed) throw refusal(caller, { category: 'properties', right, target: name }, verdict)
       permission.decided(caller, verdict)
       const isOnlyAdding = right === 'append' && !judge('write', name).allowed
-      const step = isOnlyAdding && typeof entry !== 'string' ? entry.onlyAdding?.(room, access) : entry
+      const step = isOnlyAdding && typeof entry !== 'string' ? entry.onlyAdding?.(kindDeps, access) : entry
       allowed.set(name, (await step) ?? entry)
     }
     return allowed
@@ -135,13 +137,13 @@ export class BulkWrite {
     entry: PreparedEntry,
     operation: 'put' | 'post',
   ): Promise<PreparedEntry> {
-    const { room } = this.#deps
-    if (typeof entry !== 'string') return entry.runHooks(room, access, operation)
-    const passed = await room.gate.runHooks(access, operation, [name], entry)
+    const { kindDeps } = this.#deps
+    if (typeof entry !== 'string') return entry.runHooks(kindDeps, access, operation)
+    const passed = await kindDeps.gate.runHooks(access, operation, [name], entry)
     if (passed === null) throw rejectedWrite([name])
     if (passed === absent) return passed
     requireNoList([name], passed)
-    return room.declared.fitValue([name], passed)
+    return kindDeps.declared.fitValue([name], passed)
   }
 
   /** Stores the result of `prepare`. @throws as `write` */
@@ -152,7 +154,7 @@ export class BulkWrite {
     access: Access,
     entries: ReadonlyMap<string, PreparedEntry>,
   ): Promise<JsonText> {
-    const context = { access, declared: this.#deps.room.declared, now: this.#deps.now() }
+    const context = { access, declared: this.#deps.kindDeps.declared, now: this.#deps.now() }
     const values = [...entries].flatMap(([name, entry]) => (typeof entry === 'string' ? [[name, entry] as const] : []))
     if (values.length > 0) {
       const states = await this.#storeValues(tx, actor, values)
@@ -205,7 +207,7 @@ export class BulkWrite {
       written.map(([name, value]) => ({ name, value })),
     )
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
-    const { declared } = this.#deps.room
+    const { declared } = this.#deps.kindDeps
     if (kept.size > 0)
       await putValues(
         tx,

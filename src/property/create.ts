@@ -57,10 +57,10 @@ export function createProperties(runtime: Runtime, { permission, history, change
   const shortLists = new ShortLists()
   const listReader = new ListReader({ store, permission, hooks, declared, listIndexes, shortLists })
   const listWriter = new ListWriter({ ...writing, hooks, now, deleteRemoved })
-  const room = { writer, permission, gate, declared, versions, values, listReader, listWriter }
+  const kindDeps = { writer, permission, gate, declared, versions, values, listReader, listWriter }
   const names = new StoredNames({ store, declared })
-  const properties = new Properties({ room, store, names, readReplicas, indexes, versions, history, deleteRemoved })
-  const bulkWrite = new BulkWrite({ room, names, indexes, history, now })
+  const properties = new Properties({ kindDeps, store, names, readReplicas, indexes, versions, history, deleteRemoved })
+  const bulkWrite = new BulkWrite({ kindDeps, names, indexes, history, now })
   return {
     properties,
     listReader,

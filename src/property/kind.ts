@@ -29,35 +29,35 @@ export interface Kind {
   readonly removal: (name: string) => Change
   /** Handles GET. Null for a path without a value, and for a value that a hook hides. */
   readonly read: (
-    room: KindRoom,
+    kindDeps: KindDeps,
     access: Access,
     property: StoredProperty,
     request: PropertyRequest,
   ) => Promise<PropertyContent | null>
   /** The content of the MCP resource: the full value, or `range.count` items starting at `range.from`. */
   readonly resource: (
-    room: KindRoom,
+    kindDeps: KindDeps,
     access: Access,
     property: StoredProperty,
     range: { readonly from: number | null; readonly count: number },
   ) => Promise<Part | null>
   /** Handles PUT below the name, or with an index. */
-  readonly put: (room: KindRoom, access: Access, request: PropertyRequest, value: JsonText) => Promise<void>
+  readonly put: (kindDeps: KindDeps, access: Access, request: PropertyRequest, value: JsonText) => Promise<void>
   /**
    * Handles PUT at the name of a property of this kind, inside the transaction. The empty string deletes the property.
    * Without this function, the request fails because the name is taken (409).
    */
   readonly replace?: (tx: Transaction, actor: LockedActor, property: StoredProperty, value: JsonText) => Promise<Change>
   /** Handles POST. */
-  readonly add: (room: KindRoom, access: Access, path: readonly string[], value: JsonText) => Promise<Added>
+  readonly add: (kindDeps: KindDeps, access: Access, path: readonly string[], value: JsonText) => Promise<Added>
   /** Handles DELETE. False when the name did not exist. */
-  readonly remove: (room: KindRoom, access: Access, request: PropertyRequest, expected?: string) => Promise<boolean>
+  readonly remove: (kindDeps: KindDeps, access: Access, request: PropertyRequest, expected?: string) => Promise<boolean>
   /** The step for an entry of a bulk write that creates or changes a property of this kind. Null for any other entry. */
   readonly bulkStep?: (name: string, fields: ReadonlyMap<string, JsonText>) => BulkStep | null
 }
 
 /** Dependencies of the functions of a kind. */
-export interface KindRoom {
+export interface KindDeps {
   readonly writer: ActorWriter
   readonly permission: Permission
   readonly gate: PropertyGate
@@ -111,9 +111,9 @@ export interface BulkStep {
   /** @throws ServiceError `invalid_name` */
   readonly checkName: () => void
   /** The same step for a caller that may append but not write. @throws ServiceError `forbidden` */
-  readonly onlyAdding?: (room: KindRoom, access: Access) => Promise<BulkStep>
+  readonly onlyAdding?: (kindDeps: KindDeps, access: Access) => Promise<BulkStep>
   /** Runs the hooks and returns the step as they changed it. */
-  readonly runHooks: (room: KindRoom, access: Access, operation: 'put' | 'post') => Promise<BulkStep>
+  readonly runHooks: (kindDeps: KindDeps, access: Access, operation: 'put' | 'post') => Promise<BulkStep>
   /** Stores the change. Returns the string that the response contains in place of a value. */
   readonly store: (tx: Transaction, actor: LockedActor, record: Record, context: StepContext) => Promise<JsonText>
 }

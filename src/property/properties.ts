@@ -99,10 +99,10 @@ export class Properties {
    * owner and the application only. A peer may now have the right to read a property, but not what it contained before.
    */
   within(maxMs: number): StaleProperties {
-    const { room, readReplicas } = this.#deps
+    const { kindDeps, readReplicas } = this.#deps
     const store = readReplicas.within(maxMs)
-    const listReader = room.listReader.from(store)
-    const properties = new Properties({ ...this.#deps, store, room: { ...room, listReader } })
+    const listReader = kindDeps.listReader.from(store)
+    const properties = new Properties({ ...this.#deps, store, kindDeps: { ...kindDeps, listReader } })
     return { properties, listReader, ageMs: () => store.ageMs }
   }
 
@@ -113,7 +113,7 @@ export class Properties {
 
   /** The description that the application declared for the name. */
   descriptionOf(name: string): string | undefined {
-    const description = this.#deps.room.declared.declarationOf(name)?.description
+    const description = this.#deps.kindDeps.declared.declarationOf(name)?.description
     return description === '' ? undefined : description
   }
 
@@ -127,18 +127,18 @@ export class Properties {
     const kind = (await this.#find(access, path))?.kind ?? null
     const holds = holdsItems(kind)
     const required = requiredOn(holds, holds ? rightOnItems : right, path)
-    await requireRight(this.#deps.room.permission, access, required.right, required.path)
+    await requireRight(this.#deps.kindDeps.permission, access, required.right, required.path)
     return kind
   }
 
   /** Handles GET. Null when the path does not exist, or a hook hides it. */
   async read(access: Access, request: PropertyRequest): Promise<PropertyContent | null> {
-    const { room } = this.#deps
+    const { kindDeps } = this.#deps
     const row = await this.#find(access, request.path)
     const { path } = requiredOn(holdsItems(row?.kind), 'read', request.path)
-    const waiting = requireRight(room.permission, access, 'read', path)
+    const waiting = requireRight(kindDeps.permission, access, 'read', path)
     if (waiting !== undefined) await waiting
-    return row === null ? null : await kinds[row.kind].read(room, access, room.declared.current(row), request)
+    return row === null ? null : await kinds[row.kind].read(kindDeps, access, kindDeps.declared.current(row), request)
   }
 
   /** The content of the MCP resource (see `Kind.resource`). */
@@ -147,10 +147,10 @@ export class Properties {
     name: string,
     range: { readonly from: number | null; readonly count: number },
   ): Promise<Part | null> {
-    const { room } = this.#deps
+    const { kindDeps } = this.#deps
     const row = await this.#find(access, [name])
-    await requireRight(room.permission, access, 'read', [name])
-    return row === null ? null : kinds[row.kind].resource(room, access, room.declared.current(row), range)
+    await requireRight(kindDeps.permission, access, 'read', [name])
+    return row === null ? null : kinds[row.kind].resource(kindDeps, access, kindDeps.declared.current(row), range)
   }
 
   /** The property with the version of its stored content. The version of a free name is `noVersion`. */
@@ -158,10 +158,10 @@ export class Properties {
     access: Access,
     name: string,
   ): Promise<{ readonly found: FoundProperty | null; readonly version: PropertyVersion }> {
-    const { versions, room } = this.#deps
+    const { versions, kindDeps } = this.#deps
     const row = await this.#find(access, [name])
-    await requireRight(room.permission, access, 'read', [name])
-    const property = row === null ? null : room.declared.current(row)
+    await requireRight(kindDeps.permission, access, 'read', [name])
+    const property = row === null ? null : kindDeps.declared.current(row)
     const version = versions.of(access.actor.id, property)
     if (property === null) return { found: null, version }
     const { kind } = property
@@ -170,7 +170,7 @@ export class Properties {
       const { length: items, bytes } = listFacts(name, property.content)
       return { found: { kind, value, size: { items, characters: bytes ?? 0 } }, version }
     }
-    const shown = await room.gate.runHooks(access, 'get', [name], value)
+    const shown = await kindDeps.gate.runHooks(access, 'get', [name], value)
     const size = { items: 1, characters: value.length }
     return { found: shown === null ? null : { kind, value: shown, size }, version }
   }
@@ -182,20 +182,20 @@ export class Properties {
     value: JsonText,
     options: Expected & { readonly operation?: 'put' | 'post' } = {},
   ): Promise<void> {
-    const { room } = this.#deps
+    const { kindDeps } = this.#deps
     const { path, index } = request
     if (path.length === 1 && index === undefined) {
-      await room.values.put(access, path, value, options.operation, options)
+      await kindDeps.values.put(access, path, value, options.operation, options)
       return
     }
     const kind = await this.kindOf(access, 'write', path, 'append')
-    await kinds[kind ?? 'value'].put(room, access, request, value)
+    await kinds[kind ?? 'value'].put(kindDeps, access, request, value)
   }
 
   /** Handles POST. */
   async add(access: Access, path: readonly string[], value: JsonText): Promise<Added> {
     const kind = await this.kindOf(access, rightToPut(path, value), path, 'append')
-    return kinds[kind ?? 'value'].add(this.#deps.room, access, path, value)
+    return kinds[kind ?? 'value'].add(this.#deps.kindDeps, access, path, value)
   }
 
   /**
@@ -213,7 +213,7 @@ export class Properties {
     // Removing an item writes the list.
     const kind = await this.kindOf(access, 'delete', path, isWhole ? 'delete' : 'write')
     if (kind === null && mustExist) throw propertyNotFound(path)
-    return kinds[kind ?? 'value'].remove(this.#deps.room, access, request, expected)
+    return kinds[kind ?? 'value'].remove(this.#deps.kindDeps, access, request, expected)
   }
 
   /**
@@ -222,7 +222,7 @@ export class Properties {
    */
   async isWritable(access: Access, name: string, value: JsonText): Promise<boolean> {
     try {
-      return (await this.#deps.room.gate.runHooks(access, 'put', [name], value)) !== null
+      return (await this.#deps.kindDeps.gate.runHooks(access, 'put', [name], value)) !== null
     } catch {
       return false
     }
@@ -289,7 +289,7 @@ export class Properties {
     access: Access,
     { after = null, contents = 'none' }: { readonly after?: string | null } & Pick<PageSelection, 'contents'> = {},
   ): AsyncGenerator<readonly NamedProperty[], undefined> {
-    const { gate } = this.#deps.room
+    const { gate } = this.#deps.kindDeps
     const { id } = access.actor
     const isHooked = ({ name }: { readonly name: string }): boolean => !gate.hasNoHooks(access, 'get', name)
     if (after === null) {
@@ -315,7 +315,7 @@ export class Properties {
   ): Promise<readonly NamedProperty[]> {
     const right = { category: 'properties', right: 'read' } as const
     const open = rows.filter((row) => !isHooked(row)).map(({ name }) => name)
-    const readable = await this.#deps.room.permission.filter(access.actor.id, access.caller, right, open)
+    const readable = await this.#deps.kindDeps.permission.filter(access.actor.id, access.caller, right, open)
     const hooked = rows.flatMap((row) => (row.stored !== null && isHooked(row) ? row.stored : []))
     const shown = new Map((await this.#shownOf(access, hooked)).map((property) => [property.name, property]))
     return rows.flatMap(({ name, kind, stored }) => {
@@ -325,7 +325,7 @@ export class Properties {
   }
 
   #isDeclared(name: string): boolean {
-    return this.#deps.room.declared.declarationOf(name) !== undefined
+    return this.#deps.kindDeps.declared.declarationOf(name) !== undefined
   }
 
   /** The declared properties of these names that have a value without a row, except those that were seen. */
@@ -335,8 +335,8 @@ export class Properties {
 
   /** The declared values that are not set and that the caller may set, by name. */
   async unset(access: Access): Promise<readonly DataDeclaration[]> {
-    const { store, room } = this.#deps
-    const { permission, declared } = room
+    const { store, kindDeps } = this.#deps
+    const { permission, declared } = kindDeps
     const { actor, caller } = access
     const names = declared.unset([]).map(({ name }) => name)
     const stored = names.length === 0 ? new Map() : await store.read((q) => findKinds(q, actor.id, names))
@@ -347,7 +347,7 @@ export class Properties {
 
   /** The declaration of a value that is not set. Null for any other name. */
   async unsetValue(access: Access, name: string): Promise<DataDeclaration | null> {
-    const declaration = this.#deps.room.declared.declarationOf(name)
+    const declaration = this.#deps.kindDeps.declared.declarationOf(name)
     if (declaration?.kind !== 'value') return null
     return (await this.kindOf(access, 'write', [name])) === null ? declaration : null
   }
@@ -365,31 +365,31 @@ export class Properties {
   async #withoutHidden(access: Access, visible: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
     const shown: StoredProperty[] = []
     for (const property of await this.#show(access, visible)) {
-      if (valueOf(property) !== null || (await this.#deps.room.listReader.isShown(access, property)))
+      if (valueOf(property) !== null || (await this.#deps.kindDeps.listReader.isShown(access, property)))
         shown.push(property)
     }
     return shown
   }
 
   #versionOf(access: Access, visible: readonly StoredProperty[]): Listing['version'] {
-    const { versions, room } = this.#deps
+    const { versions, kindDeps } = this.#deps
     return (json) => {
       const version = versions.ofListing(access.actor.id, visible)
-      if (visible.every(({ name }) => room.gate.hasNoHooks(access, 'get', name))) return version
+      if (visible.every(({ name }) => kindDeps.gate.hasNoHooks(access, 'get', name))) return version
       return json === null ? null : versions.ofShown(version, json)
     }
   }
 
   /** Null for a name that is not a list. */
   async findList(access: Access, name: string): Promise<FoundList | null> {
-    const { versions, room } = this.#deps
+    const { versions, kindDeps } = this.#deps
     const row = await this.#find(access, [name])
-    await requireRight(room.permission, access, 'read', [name])
+    await requireRight(kindDeps.permission, access, 'read', [name])
     if (row === null || !holdsItems(row.kind)) return null
-    const property = room.declared.current(row)
+    const property = kindDeps.declared.current(row)
     const version = (json: JsonText | null): string | null => {
       const { whole } = versions.of(access.actor.id, property)
-      if (room.gate.hasNoHooks(access, 'get', name)) return whole
+      if (kindDeps.gate.hasNoHooks(access, 'get', name)) return whole
       return json === null ? null : versions.ofShown(whole, json)
     }
     return { property, version }
@@ -399,7 +399,7 @@ export class Properties {
   async withCondition(access: Access, condition: Condition, path: readonly string[] | null): Promise<Access> {
     if (path !== null) return { ...access, condition: { ...condition, subject: { path } } }
     const right = { category: 'properties', right: 'read' } as const
-    const judge = await this.#deps.room.permission.judge(access.actor.id, access.caller, right)
+    const judge = await this.#deps.kindDeps.permission.judge(access.actor.id, access.caller, right)
     return { ...access, condition: { ...condition, subject: { mayRead: (name) => judge(name).allowed } } }
   }
 
@@ -428,7 +428,7 @@ export class Properties {
     count: number,
     names: readonly string[],
   ): AsyncGenerator<Pick<Everything, 'shown' | 'lists'>, undefined> {
-    const { store, room } = this.#deps
+    const { store, kindDeps } = this.#deps
     const { id } = access.actor
     for await (const rows of this.#rowsInPages(access, { isNeeded: () => true, names })) {
       if (rows.length === 0) continue
@@ -438,7 +438,7 @@ export class Properties {
         const heads = lists.length === 0 ? new Map<string, UnreadProperty>() : await findNamedProperties(q, id, lists)
         const stored = rows.map((row) => heads.get(row.name) ?? row)
         const texts = new Map([...heads].map(([name, { content }]) => [name, content]))
-        return { stored, contents: await readStarts(q, id, texts, count, (list) => room.declared.formatOf(list)) }
+        return { stored, contents: await readStarts(q, id, texts, count, (list) => kindDeps.declared.formatOf(list)) }
       })
       yield await this.#seenOf(access, read)
     }
@@ -448,7 +448,7 @@ export class Properties {
     const short = shortLists(headsOf(stored))
     return {
       stored,
-      contents: await readManyLists(q, actor.id, short, (list) => this.#deps.room.declared.formatOf(list)),
+      contents: await readManyLists(q, actor.id, short, (list) => this.#deps.kindDeps.declared.formatOf(list)),
     }
   }
 
@@ -457,7 +457,7 @@ export class Properties {
     const lists = new Map<string, SeenList>()
     for (const property of visible) {
       if (!holdsItems(property.kind)) continue
-      const seen = await this.#deps.room.listReader.seen(access, property, contents.get(property.name))
+      const seen = await this.#deps.kindDeps.listReader.seen(access, property, contents.get(property.name))
       if (seen !== null) lists.set(property.name, seen)
     }
     return { shown: await this.#show(access, visible), lists, version: this.#versionOf(access, visible) }
@@ -465,7 +465,7 @@ export class Properties {
 
   /** The properties whose names the caller may read. */
   async #visible(access: Access, stored: readonly UnreadProperty[]): Promise<readonly StoredProperty[]> {
-    const { permission, declared } = this.#deps.room
+    const { permission, declared } = this.#deps.kindDeps
     const right = { category: 'properties', right: 'read' } as const
     const names = stored.map(({ name }) => name)
     const visible = await permission.filter(access.actor.id, access.caller, right, names)
@@ -474,7 +474,7 @@ export class Properties {
 
   /** The properties with their values after the hooks. */
   async #show(access: Access, visible: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
-    const { gate } = this.#deps.room
+    const { gate } = this.#deps.kindDeps
     const shown: StoredProperty[] = []
     for (const property of visible) {
       const { name } = property
@@ -494,15 +494,18 @@ export class Properties {
    * `mostParts` parts, and ends after `mostPartCharacters`.
    */
   async parts(access: Access): Promise<readonly { readonly path: readonly string[]; readonly value: JsonText }[]> {
-    const { room } = this.#deps
-    const judge = await room.permission.judge(access.actor.id, access.caller, { category: 'properties', right: 'read' })
+    const { kindDeps } = this.#deps
+    const judge = await kindDeps.permission.judge(access.actor.id, access.caller, {
+      category: 'properties',
+      right: 'read',
+    })
     const found: { path: readonly string[]; value: JsonText }[] = []
     let left = mostParts
     let characters = 0
     const look = async (path: readonly string[], value: JsonText): Promise<void> => {
       if (left-- <= 0 || characters > mostPartCharacters) return
       if (path.length > 1 && judge(path.join('/')).allowed) {
-        const shown = await room.gate.runHooks(access, 'get', path, value)
+        const shown = await kindDeps.gate.runHooks(access, 'get', path, value)
         characters += shown?.length ?? 0
         if (shown !== null) found.push({ path, value: shown })
         return
@@ -513,7 +516,7 @@ export class Properties {
       !holdsItems(kind) && !judge(name).allowed
     for await (const rows of this.#rowsInPages(access, { isNeeded, contents: 'none' })) {
       for (const row of rows) {
-        if (isNeeded(row)) await look([row.name], room.declared.current(row).content)
+        if (isNeeded(row)) await look([row.name], kindDeps.declared.current(row).content)
       }
       if (left <= 0 || characters > mostPartCharacters) break
     }
@@ -531,15 +534,15 @@ export class Properties {
   }
 
   #find(access: Access, [name = '']: readonly string[]): Promise<UnreadProperty | null> {
-    const { store, room } = this.#deps
+    const { store, kindDeps } = this.#deps
     return store
       .read((q) => findProperty(q, access.actor.id, name))
-      .then((stored) => room.declared.present(name, stored))
+      .then((stored) => kindDeps.declared.present(name, stored))
   }
 
   /** The stored properties, and the declared ones of these names that have a value without a row. */
   #present(stored: readonly UnreadProperty[], names: readonly string[] | null = null): readonly UnreadProperty[] {
-    const present = this.#deps.room.declared.allPresent(stored)
+    const present = this.#deps.kindDeps.declared.allPresent(stored)
     return names === null ? present : present.filter(({ name }) => names.includes(name))
   }
 }
