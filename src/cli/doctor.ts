@@ -21,6 +21,10 @@ import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { keyRingOf, unfitKeys } from '../open-runtime.ts'
 import { missingScaleSteps, openStore } from '../open-store.ts'
+import { ConfiguredProviders, environmentProviders, outsidePlans } from '../sign-in/configured.ts'
+import { KeySets } from '../sign-in/providers/key-sets.ts'
+import { Outbound } from '../sign-in/providers/outbound.ts'
+import { createLog } from '../observe/log.ts'
 import { NotCreatedError, StoreStartError } from '../store/start-error.ts'
 import type { Store } from '../store/store.ts'
 import { addressProblem } from './public-address.ts'
@@ -53,8 +57,26 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(`database  ${await stateOf(config, ring, isDeep)}`)
   if (config.exports !== null) print(`exports   ${await stateOfExports(config.exports, config)}`)
   if (config.backups !== null) print(`backups   ${await stateOfBackups(config.backups, config)}`)
+  await reportProviders(config)
   print('Everything that a start needs is present.')
   return 0
+}
+
+/** Discovers the providers of the environment as a sign-in does. The service starts without them, so none of them fails the command. */
+async function reportProviders(config: Config): Promise<void> {
+  const { choices, others } = environmentProviders(processEnvironment(), config)
+  for (const name of others) print(`sign-in   ${name}: the application configures it, and its start checks it`)
+  const outbound = new Outbound({ allowHttp: config.allowHttp, release })
+  const now = Date.now
+  const deps = { outbound, keySets: new KeySets(outbound, now), now, baseUrl: publicUrlOf(config) }
+  const providers = new ConfiguredProviders(outsidePlans(choices), { ...deps, log: createLog('silent') })
+  try {
+    const problems = await providers.problems()
+    for (const { name } of providers.all)
+      print(`sign-in   ${name}: ${problems.find(({ provider }) => provider === name)?.reason ?? 'no problem found'}`)
+  } finally {
+    await outbound.close()
+  }
 }
 
 async function checkFromOutside(

@@ -25,11 +25,17 @@ export async function serve(app: App, { isQuiet = false, onReady, end, longestEn
   const { parts } = await app.running()
   const broken = watchUnhandledErrors(parts.log).then(() => 1)
   if (!isQuiet) printText(welcome(parts, listening.url))
+  let isStopping = false
+  // Reported beside the service, which serves everything else meanwhile.
+  void parts.providers.problems().then((problems) => {
+    if (!isStopping) for (const problem of problems) parts.log.warn(problem, 'People cannot sign in at a provider')
+  })
   onReady?.(parts.config.port === 0 ? Number(new URL(listening.url).port) : null)
   // Node.js writes the cache at the exit, so a killed process would write none. A complete cache is not written again.
   flushCompileCache()
   const replaced = end?.then(() => null)
   const code = await Promise.race([stop.then(() => 0), broken, ...(replaced === undefined ? [] : [replaced])])
+  isStopping = true
   if (code === null) {
     await Promise.race([listening.stop(), longestEnd?.()])
     return 0

@@ -13,7 +13,7 @@ import {
   passkeyPlan,
 } from './own/own-plans.ts'
 import { takesPasskeys } from './passkey/passkey-plan.ts'
-import type { Provider, Providers } from './provider.ts'
+import type { Provider, ProviderProblem, Providers } from './provider.ts'
 import { applePlan } from './providers/apple.ts'
 import { githubPlan } from './providers/github.ts'
 import { googlePlan } from './providers/google.ts'
@@ -85,6 +85,29 @@ export function configuredProviders(
     const type = own?.type ?? typeOf(name)
     return plans[type](new CheckedSettings(name, own?.settings ?? {}, fromEnv.get(name) ?? {}, rules.allowHttp))
   })
+}
+
+/**
+ * Returns the providers that the environment configures alone, without the application.
+ *
+ * @returns `others`: names of providers that also need settings in code.
+ */
+export function environmentProviders(
+  env: Environment,
+  { allowHttp }: { readonly allowHttp: boolean },
+): { readonly choices: readonly ProviderChoice[]; readonly others: readonly string[] } {
+  const fromEnv = providerVariables.read(env)
+  const choices: ProviderChoice[] = []
+  const others: string[] = []
+  for (const name of listedIn(env) ?? fromEnv.keys()) {
+    try {
+      choices.push(plans[typeOf(name)](new CheckedSettings(name, {}, fromEnv.get(name) ?? {}, allowHttp)))
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      others.push(name)
+    }
+  }
+  return { choices, others }
 }
 
 /**
@@ -262,5 +285,12 @@ export class ConfiguredProviders implements Providers {
   /** Discovers the endpoints of all providers. A provider that fails is discovered again when it is needed. */
   async ready(): Promise<void> {
     await Promise.allSettled(this.all.map((provider) => provider.ready()))
+  }
+
+  async problems(): Promise<readonly ProviderProblem[]> {
+    const found = await Promise.all(
+      this.all.map(async (provider) => ({ provider: provider.name, reason: await provider.problem() })),
+    )
+    return found.flatMap(({ provider, reason }) => (reason === null ? [] : [{ provider, reason }]))
   }
 }

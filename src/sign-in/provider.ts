@@ -135,6 +135,12 @@ export class ProviderError extends Error {
   }
 }
 
+/** Why people cannot sign in at a provider. */
+export interface ProviderProblem {
+  readonly provider: string
+  readonly reason: string
+}
+
 /** The configured providers. */
 export interface Providers {
   /** All providers in the order of configuration. The first is the default. */
@@ -143,4 +149,6 @@ export interface Providers {
   find(name: string): Provider | null
   /** Resolves when the discovery of every provider has succeeded or failed. */
   ready(): Promise<void>
+  /** Discovers all providers, and returns those at which people cannot sign in. */
+  problems(): Promise<readonly ProviderProblem[]>
 }

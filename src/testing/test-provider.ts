@@ -35,6 +35,10 @@ export class TestProvider implements Provider, Providers {
     return Promise.resolve()
   }
 
+  problems(): Promise<[]> {
+    return Promise.resolve([])
+  }
+
   authorizationUrl({ state }: ProviderAuthorization): Promise<string> {
     return Promise.resolve(`${this.authorizationEndpoint}?${new URLSearchParams({ state }).toString()}`)
   }

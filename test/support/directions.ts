@@ -234,6 +234,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'publication',
     'quotas',
     'service',
+    'sign-in',
     'store',
     'token',
     'troupe',

@@ -1,6 +1,6 @@
 /** The development provider, which accepts any typed email address. Its server starts on first use. */
 import type { ProviderAuthorization, CodeExchange, Person, Provider } from '../provider.ts'
-import { ProviderError, type Providers } from '../provider.ts'
+import { ProviderError, type ProviderProblem, type Providers } from '../provider.ts'
 import { localProviderName } from '../own/own-plans.ts'
 import { variantOf } from '../own/platform-variant.ts'
 import { staticSecret } from '../providers/client-secret.ts'
@@ -133,6 +133,11 @@ export class LocalProviders implements Providers {
 
   async ready(): Promise<void> {
     await this.all[0].ready().catch(() => undefined)
+  }
+
+  /** The local provider starts with the first sign-in. */
+  problems(): Promise<readonly ProviderProblem[]> {
+    return Promise.resolve([])
   }
 }
 

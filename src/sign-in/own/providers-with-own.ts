@@ -1,5 +1,5 @@
 /** Adds a provider of this service to the configured ones. */
-import type { Provider, Providers } from '../provider.ts'
+import type { Provider, ProviderProblem, Providers } from '../provider.ts'
 import { variantOf } from './platform-variant.ts'
 
 export class ProvidersWithOwn implements Providers {
@@ -24,5 +24,9 @@ export class ProvidersWithOwn implements Providers {
 
   ready(): Promise<void> {
     return this.#others.ready()
+  }
+
+  problems(): Promise<readonly ProviderProblem[]> {
+    return this.#others.problems()
   }
 }

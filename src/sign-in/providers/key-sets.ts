@@ -45,6 +45,21 @@ export class KeySets {
     }
   }
 
+  /** Returns whether a key fits one of the algorithms, by the choice that verifies a token. @throws ProviderError `unreachable` */
+  async fits(url: string, algorithms: readonly string[]): Promise<boolean> {
+    const { errors } = await import('jose')
+    const set = await this.#of(url).get()
+    for (const alg of algorithms) {
+      try {
+        await set({ alg })
+        return true
+      } catch (error) {
+        if (error instanceof errors.JWKSMultipleMatchingKeys) return true
+      }
+    }
+    return false
+  }
+
   /** Fetches the keys again, at most every five seconds. False: they are the same. */
   async renew(url: string): Promise<boolean> {
     const cached = this.#of(url)

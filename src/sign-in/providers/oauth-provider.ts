@@ -113,6 +113,20 @@ export class OAuthProvider implements Provider {
     return this.#reported(async () => void (await this.#metadata()))
   }
 
+  /**
+   * Discovers the provider as a sign-in does, and returns why people cannot sign in. Null when no reason is known: a provider
+   * without discovery is not asked.
+   */
+  async problem(): Promise<string | null> {
+    if (!('issuer' in this.#plan.metadata)) return null
+    try {
+      return await this.#keyProblem(await this.#metadata())
+    } catch (error) {
+      if (error instanceof ProviderError) return error.message
+      throw error
+    }
+  }
+
   authorizationUrl(request: ProviderAuthorization): Promise<string> {
     return this.#reported(() => this.#authorizationUrl(request))
   }
@@ -297,6 +311,20 @@ export class OAuthProvider implements Provider {
     }
   }
 
+  /** Returns why no id_token of the provider can be verified. */
+  async #keyProblem({ keySet, signsWith }: Metadata): Promise<string | null> {
+    const { algorithms, scope } = this.#plan
+    if (keySet === null || (!asksForIdToken(scope) && !this.takesAssertions)) return null
+    const cannot = `Cannot verify id_tokens of ${this.name}:`
+    const accepted = algorithms.join(', ')
+    // A configured algorithm says more than discovery, which may name other ones than the provider uses.
+    const isOther = algorithms.length > 1 && signsWith?.every((each) => !algorithms.includes(each)) === true
+    if (isOther)
+      return `${cannot} the provider signs with ${signsWith.join(', ').slice(0, 200)} alone, and the service accepts ${accepted}. Choose one of these at the provider.`
+    if (await this.#deps.keySets.fits(keySet, algorithms)) return null
+    return `${cannot} none of its keys at ${keySet} fits ${accepted}.`
+  }
+
   #metadata(): Promise<Metadata> {
     const { metadata } = this.#plan
     return 'issuer' in metadata ? this.#discovered.get() : Promise.resolve(metadata)
@@ -350,6 +378,7 @@ export class OAuthProvider implements Provider {
         announcesIssuer: server.authorization_response_iss_parameter_supported === true,
         keySet,
         clientAuthentication: server.token_endpoint_auth_methods_supported ?? null,
+        signsWith: namesIn(server.id_token_signing_alg_values_supported),
       }
     } catch (error) {
       if (error instanceof ProviderError) throw error
@@ -357,6 +386,12 @@ export class OAuthProvider implements Provider {
       throw new ProviderError('unreachable', `Cannot discover ${issuer}: ${reasonOf(client, error)}`)
     }
   }
+}
+
+/** Returns the names of a list in metadata. Null when the provider names none. */
+function namesIn(list: unknown): readonly string[] | null {
+  if (!Array.isArray(list) || list.length === 0) return null
+  return list.filter((each): each is string => typeof each === 'string')
 }
 
 /** Microsoft Entra accepts a domain in place of the id of a tenant, and names the id. */

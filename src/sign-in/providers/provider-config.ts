@@ -24,6 +24,8 @@ export interface Metadata {
   readonly keySet: string | null
   /** Supported client authentication methods. Null when the provider does not publish them. */
   readonly clientAuthentication: readonly string[] | null
+  /** Algorithms of id_tokens, as discovery names them. Null or absent when it names none. */
+  readonly signsWith?: readonly string[] | null
 }
 
 /** Data from which a person is identified, after the code was redeemed or the assertion verified. */
