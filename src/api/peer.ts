@@ -9,6 +9,7 @@ import { fromPlain, type Json, toPlain } from '../json/json.ts'
 import type { FoundItems } from '../list/list.ts'
 import { mostQueried, writeCursor } from '../property/item-query.ts'
 import { holdsAll, pageOfMatches } from '../property/lists/list-queries.ts'
+import { parseRetryAfter } from '../outbox/policy.ts'
 import type { PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
 import type { PeerLinks } from '../replica/peer-link.ts'
 import type { Transactions } from '../transaction/transactions.ts'
@@ -21,6 +22,7 @@ export interface PeerHandleDeps {
   readonly trusts: Trusts
   readonly peerLinks: PeerLinks
   readonly transactions: Transactions
+  readonly now: () => number
 }
 
 type Answer = PeerOutcome & { readonly kind: 'answered' }
@@ -255,6 +257,7 @@ class PeerCalls {
       typeof error === 'string' ? error.slice(0, mostMessage) : (codes[status] ?? 'refused'),
       typeof message === 'string' ? message.slice(0, mostMessage) : `The peer answered ${status}`,
       details,
+      retryAfterOf(outcome, this.#deps.now()),
     )
   }
 
@@ -271,6 +274,12 @@ class PeerCalls {
 
 function invalid({ status }: Answer, expected: string): PeerRefused {
   return new PeerRefused(status, 'invalid_answer', `The answer of the peer is not ${expected}`)
+}
+
+/** Seconds until the peer wants the next request. Undefined when it names no time. */
+function retryAfterOf({ headers }: Answer, now: number): number | undefined {
+  const waitMs = parseRetryAfter(headers['retry-after'], now)
+  return waitMs === null ? undefined : Math.ceil(waitMs / 1000)
 }
 
 function membersOf(value: Json | undefined): { readonly [member: string]: Json } {

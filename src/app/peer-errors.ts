@@ -1,6 +1,7 @@
 /** The errors of calls to a peer by code of the application. */
 import { ServiceError } from '../errors.ts'
 import type { Json } from '../json/json.ts'
+import { present } from '../json/present.ts'
 
 /**
  * The peer answered, and refused the call. A redirect, and an answer that cannot be read, count as a refusal too.
@@ -20,13 +21,22 @@ export class PeerRefused extends Error {
   readonly field: string | undefined
   /** The members of the peer's error, such as `approval_url`. */
   readonly details: { readonly [member: string]: Json }
+  /** Seconds until the peer wants the next request (`Retry-After`), at most an hour. Undefined when it names no time. */
+  readonly retryAfterSeconds: number | undefined
 
-  constructor(status: number, code: string, message: string, details: { readonly [member: string]: Json } = {}) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: { readonly [member: string]: Json } = {},
+    retryAfterSeconds?: number,
+  ) {
     super(message)
     this.status = status
     this.code = code
     this.field = typeof details['field'] === 'string' ? details['field'] : undefined
     this.details = details
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
@@ -70,16 +80,18 @@ const aboutThePeer: ReadonlySet<number> = new Set([401, 407, 408, 421, 426, 431]
 
 /**
  * Converts an error that application code did not catch. The refusal of a peer becomes `peer_refused` with the status of the
- * peer, and every other error of a peer `peer_failed`. The peer's message is for the application only.
+ * peer, and every other error of a peer `peer_failed`. `Retry-After` of the peer stays, because the caller would repeat the call
+ * of the peer. The peer's message is for the application only.
  */
 export function withoutPeerError(error: unknown): unknown {
   if (error instanceof PeerRefused) {
     const text = `The peer refused the call with status ${error.status}`
     const isRefusal = error.status >= 400 && error.status < 500 && !unusable.has(error.code)
-    if (!isRefusal) return new ServiceError('peer_failed', text, { cause: error })
+    const detail = { cause: error, ...present({ retryAfterSeconds: error.retryAfterSeconds }) }
+    if (!isRefusal) return new ServiceError('peer_failed', text, detail)
     return new ServiceError('peer_refused', text, {
       status: aboutThePeer.has(error.status) ? 403 : error.status,
-      cause: error,
+      ...detail,
     })
   }
   if (error instanceof PeerUnreachable || error instanceof PeerTimeout)

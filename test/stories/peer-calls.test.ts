@@ -431,6 +431,43 @@ describe('a peer over the network', () => {
     }
   })
 
+  it('passes the Retry-After of a peer on, within an hour, and only when the peer names a time (PEER-18)', async () => {
+    const hour = 3600
+    const expected: readonly [status: number, sent: string | undefined, received: [number, string | null]][] = [
+      [429, '7', [429, '7']],
+      [503, '30', [408, '30']],
+      [500, '1', [408, '1']],
+      [413, '60', [413, '60']],
+      [401, '5', [403, '5']],
+      [429, '0', [429, '0']],
+      [503, String(hour * 30), [408, String(hour)]],
+      [503, '9'.repeat(400), [408, String(hour)]],
+      [429, new Date(Date.now() + 30 * hour * 1000).toUTCString(), [429, String(hour)]],
+      [429, 'Thu, 01 Jan 1970 00:00:00 GMT', [429, '0']],
+      ...[undefined, '', '-1', '1.5', 'soon', '1; url=x', '0x10', '1e3', 'NaN'].map(
+        (sent): [number, string | undefined, [number, string | null]] => [503, sent, [408, null]],
+      ),
+      // An answer that cannot be used says nothing about a later call.
+      [302, '7', [408, null]],
+    ]
+    const peer = await new RecordingPeer().start()
+    try {
+      const service = await start({ declare, allowPrivatePeers: true })
+      const ada = await service.createActor()
+      const { peerId } = await relateTo(service, ada, { baseuri: peer.url })
+      for (const [status, sent, received] of expected) {
+        peer.replies = [{ status, headers: sent === undefined ? {} : { 'retry-after': sent } }]
+        const answer = await ada.request('POST', '/actions/ask', { peer: peerId })
+        assert.deepEqual([answer.status, answer.headers.get('retry-after')], received, `${status} ${sent}`)
+      }
+      peer.replies = [{ status: 429, headers: { 'retry-after': '7' } }]
+      const called = (await handleOf(service, ada)).peer(peerId).action('a')
+      await assert.rejects(called, (error) => error instanceof PeerRefused && error.retryAfterSeconds === 7)
+    } finally {
+      await peer.stop()
+    }
+  })
+
   it('receives the id of the request that caused the call', async () => {
     const peer = await new RecordingPeer().start()
     try {

@@ -97,6 +97,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'history',
     'job',
     'list',
+    'outbox',
     'peer',
     'property',
     'publication',
