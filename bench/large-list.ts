@@ -8,8 +8,8 @@ import { duration, type Line } from './report.ts'
 import type { Order, Strain } from './server-large-list.ts'
 import type { Subject } from './subject.ts'
 
-const mostCpuMs = 50
-const mostMegabytes = 64
+const maxCpuMs = 50
+const maxMegabytes = 64
 const usualRequests = 3000
 
 interface SendOptions {
@@ -88,10 +88,10 @@ function lineOf(store: string, what: string, seconds: number, { delayMs, cpuMs, 
     store,
     what,
     measured: `${delayMs.toFixed(0)} ms (${cpuMs.toFixed(0)} ms CPU), ${megabytes.toFixed(0)} MiB, in ${duration(seconds)}`,
-    bound: `${mostCpuMs} ms CPU, ${mostMegabytes} MiB`,
+    bound: `${maxCpuMs} ms CPU, ${maxMegabytes} MiB`,
     ratio: null,
     aim: '≤',
-    met: cpuMs <= mostCpuMs && megabytes <= mostMegabytes,
+    met: cpuMs <= maxCpuMs && megabytes <= maxMegabytes,
   }
 }
 

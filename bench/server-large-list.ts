@@ -52,7 +52,7 @@ const loop = monitorEventLoopDelay({ resolution: 1 })
 let idle = 0
 let most = 0
 let samplings: NodeJS.Timeout[] = []
-let mostCpuMs = 0
+let maxCpuMs = 0
 
 async function fill(items: number): Promise<{ id: string; authorization: string }> {
   const { actor, passphrase } = await app.actors.create({ creator: 'creator@example.com' })
@@ -74,14 +74,14 @@ async function begin(): Promise<void> {
   collect()
   await setTimeout(50)
   idle = most = process.memoryUsage.rss()
-  mostCpuMs = 0
+  maxCpuMs = 0
   let cpu = process.threadCpuUsage()
   samplings = [
     setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5),
     // The timer runs after every turn of the loop over 1 ms. A sample contains one such turn and at most 1 ms of other turns.
     setInterval(() => {
       const { user, system } = process.threadCpuUsage(cpu)
-      mostCpuMs = Math.max(mostCpuMs, (user + system) / 1000)
+      maxCpuMs = Math.max(maxCpuMs, (user + system) / 1000)
       cpu = process.threadCpuUsage()
     }, 1),
   ]
@@ -93,7 +93,7 @@ function end(): Strain {
   loop.disable()
   for (const sampling of samplings) clearInterval(sampling)
   most = Math.max(most, process.memoryUsage.rss())
-  return { delayMs: loop.max / 1e6, cpuMs: mostCpuMs, megabytes: (most - idle) / 1_048_576 }
+  return { delayMs: loop.max / 1e6, cpuMs: maxCpuMs, megabytes: (most - idle) / 1_048_576 }
 }
 
 async function settle(): Promise<void> {

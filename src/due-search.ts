@@ -37,9 +37,9 @@ export interface DueSearchDeps {
 }
 
 /** Actors per search of all servers. */
-const mostFound = 500
+const maxFound = 500
 /** Concurrent claims. Each is a transaction of its own, so that a server that is down fails only the claims of its actors. */
-const mostClaiming = 4
+const maxClaiming = 4
 /** A turn ends a little before the next look of the process that took it. */
 const earlyMs = 100
 /** Rows for the turns of one search, on different servers, because a server may be down. */
@@ -137,7 +137,7 @@ export class DueSearch {
     const { dueActors, bringActorForward, longestMs, pollMs } = this.#work
     const latest = now() + longestMs
     const found = await store.readAllServers<FoundActor>(
-      ...dueActors(this.#isSeldom ? now() + pollMs : now(), latest, mostFound),
+      ...dueActors(this.#isSeldom ? now() + pollMs : now(), latest, maxFound),
     )
     const isLate = new Set(found.filter(({ last }) => last > latest).map(({ actorId }) => actorId))
     const due = new Set<string>()
@@ -167,7 +167,7 @@ export class DueSearch {
         }
       }
     }
-    await Promise.all(Array.from({ length: mostClaiming }, claimNext))
+    await Promise.all(Array.from({ length: maxClaiming }, claimNext))
   }
 
   /** Whether this process searches now. A second search does no harm, so no server is needed for the decision. */

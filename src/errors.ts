@@ -170,9 +170,9 @@ export function actorClosed(): ServiceError {
   })
 }
 
-const mostQuoted = 120
+const maxQuoted = 120
 
 /** Quotes a string from a request for a message, as JSON, which fits on one line. Cuts it after 120 characters. */
 export function quoted(text: string): string {
-  return JSON.stringify(text.length > mostQuoted ? `${text.slice(0, mostQuoted)}…` : text)
+  return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text)
 }

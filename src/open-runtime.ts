@@ -70,7 +70,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     now,
     timers,
     random: options.random ?? Math.random,
-    mostDirectSubscriptions: options.mostDirectSubscriptions ?? 64,
+    maxDirectSubscriptions: options.maxDirectSubscriptions ?? 64,
     keyRing,
     log,
     metrics,

@@ -31,7 +31,7 @@ export interface Runtime {
   /** Returns a number from 0 to below 1, for jitter that must only differ between processes. */
   readonly random: () => number
   /** The changes of an actor with more subscriptions are answered before their diffs are written. */
-  readonly mostDirectSubscriptions: number
+  readonly maxDirectSubscriptions: number
   readonly keyRing: KeyRing
   readonly log: Log
   readonly metrics: Metrics
@@ -65,7 +65,7 @@ export interface RuntimeOptions {
   /** Returns a number from 0 to below 1, for jitter that must only differ between processes. Default: `Math.random`. */
   readonly random?: () => number
   /** The changes of an actor with more subscriptions are answered before their diffs are written. Default: 64. */
-  readonly mostDirectSubscriptions?: number
+  readonly maxDirectSubscriptions?: number
   /** Receives every SQL statement, so that a test can count them. */
   readonly onQuery?: QueryObserver
   /** Wraps the store, so that a test can inject faults. */

@@ -142,7 +142,7 @@ export type Replaceable = Pick<
   | 'now'
   | 'timers'
   | 'random'
-  | 'mostDirectSubscriptions'
+  | 'maxDirectSubscriptions'
   | 'bearerKinds'
   | 'relationshipRules'
   | 'changeSink'

@@ -54,7 +54,7 @@ try {
   await service.close()
   const isWanted = ({ name }: HeavyRequest): boolean =>
     only === undefined || only.split(',').some((word) => name.includes(word))
-  const run = { limits, oldSpaceMegabytes: heap ?? null, mostBytes: 48_000_000, onMeasured: print }
+  const run = { limits, oldSpaceMegabytes: heap ?? null, maxBytes: 48_000_000, onMeasured: print }
   const reads = await measureHeavy(database, actor, heavyReads(actor).filter(isWanted), { ...run, repetitions: 2 })
   const changed = await startService(database, { logLevel: 'silent' })
   await endMostSubscriptions(changed, actor.id)

@@ -18,7 +18,7 @@ interface Passage {
 }
 
 /** Maximum length of a sentence in a document, in words. */
-const mostWords = 30
+const maxWords = 30
 
 /** Idioms that are forbidden everywhere: in comments, strings and code. */
 const idioms: readonly [RegExp, string][] = [
@@ -136,7 +136,7 @@ function longSentences(text: string): string[] {
   return plain(text)
     .replace(/<a id="[^"]*"><\/a>/g, '')
     .split(/(?<=[.!?:;][)”"*]*)\s+(?=\S)|\|/)
-    .filter((sentence) => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length > mostWords)
+    .filter((sentence) => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length > maxWords)
 }
 
 const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length
@@ -179,7 +179,7 @@ export function findings(path: string, text: string): Finding[] {
           line: passage.line,
           rule: 'sentence',
           text: sentence.slice(0, 60),
-          advice: `has more than ${mostWords} words`,
+          advice: `has more than ${maxWords} words`,
         })
       }
     }

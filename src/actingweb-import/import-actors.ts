@@ -57,7 +57,7 @@ export interface ImportReport {
 
 /** Actors of one page. One statement finds their sessions. */
 const pageActors = 1000
-const mostNamed = 100
+const maxNamed = 100
 
 export async function importActors(deps: ImportDeps): Promise<ImportReport> {
   return new ActorImport(deps).run()
@@ -119,7 +119,7 @@ class ActorImport {
 
   #report(actor: string, problem: string): void {
     this.#problems += 1
-    if (this.#first.length < mostNamed) this.#first.push({ actor, problem })
+    if (this.#first.length < maxNamed) this.#first.push({ actor, problem })
   }
 
   /** Clients that registered themselves belong to no single actor. */

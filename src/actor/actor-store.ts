@@ -189,13 +189,13 @@ export async function hasSession(q: Queries, id: string): Promise<boolean> {
 /** Locks the actors of a locked creator in the order of their ids, so that no two transactions wait for each other. */
 export async function lockActorsOf(tx: Transaction, creator: string): Promise<string[]> {
   const locked: string[] = []
-  for (const id of (await findIdsByCreator(tx, creator, mostReplaced)).toSorted())
+  for (const id of (await findIdsByCreator(tx, creator, maxReplaced)).toSorted())
     locked.push(...(await lockActor(tx, id)))
   return locked
 }
 
 /** More actors of one creator than one transaction deletes. A replacement leaves the others to the next one. */
-const mostReplaced = 10_000
+const maxReplaced = 10_000
 
 /** Deletes the actor's row, and by foreign keys and a trigger everything else of it. Rows of long lists are deleted later. */
 export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {

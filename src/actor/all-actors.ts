@@ -11,7 +11,7 @@ export interface AllActors {
   readonly pageSize?: number | undefined
 }
 
-export const mostPerPage = 1000
+export const maxPerPage = 1000
 const defaultPageSize = 100
 
 /**
@@ -50,9 +50,6 @@ export function placeAfter(time: Date | undefined): ActorPlace {
 }
 
 function requirePageSize(size: number): void {
-  if (!Number.isInteger(size) || size < 1 || size > mostPerPage)
-    throw new ServiceError(
-      'bad_request',
-      `Cannot list actors: pageSize must be a whole number from 1 to ${mostPerPage}`,
-    )
+  if (!Number.isInteger(size) || size < 1 || size > maxPerPage)
+    throw new ServiceError('bad_request', `Cannot list actors: pageSize must be a whole number from 1 to ${maxPerPage}`)
 }

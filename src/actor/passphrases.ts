@@ -3,7 +3,7 @@ import { hasDigest, type SecretDigest, secretDigest } from '../secret/hash.ts'
 import type { Actor } from './actor.ts'
 
 /** The number of digests in memory, about 2 MB. Forgetting one only costs the next comparison of that actor an unsealing. */
-const mostDigests = 10_000
+const maxDigests = 10_000
 
 /** The creator and the passphrase of an actor, as Basic credentials name them. */
 export interface Login {
@@ -53,7 +53,7 @@ export class Passphrases {
     const known = this.#digests.get(key)
     if (known?.sealed === actor.passphrase) return known.digest
     const digest = secretDigest(textOf(this.#open(actor)))
-    if (this.#digests.size >= mostDigests) this.#digests.clear()
+    if (this.#digests.size >= maxDigests) this.#digests.clear()
     this.#digests.set(key, { sealed: actor.passphrase, digest })
     return digest
   }

@@ -8,7 +8,7 @@ import type { Actor } from './actor.ts'
 import { insertActor, insertActors } from './actor-store.ts'
 
 /** The most actors that one transaction inserts. */
-const mostTogether = 32
+const maxTogether = 32
 
 /** `alone`: nothing was stored, so the actor is inserted by a transaction of its own. */
 type Outcome = 'stored' | 'alone'
@@ -57,7 +57,7 @@ export class SharedInserts {
     let taken: Waiting[] = []
     let isStored = false
     const take = (): void => {
-      if (taken.length === 0) taken = this.#waiting.splice(0, mostTogether)
+      if (taken.length === 0) taken = this.#waiting.splice(0, maxTogether)
     }
     try {
       await this.#store.write(async (tx) => {

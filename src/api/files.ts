@@ -3,7 +3,7 @@ import type { FileContent, FileInfo, FileOptions, FilesHandle, OpenFile } from '
 import { ServiceError } from '../errors.ts'
 import type { ByteRange, OpenObject } from '../file/file-bytes.ts'
 import type { FileFacts } from '../file/file-store.ts'
-import { type FileAccess, type FileCondition, type Files, mostFilesListed, fileVersionOf } from '../file/files.ts'
+import { type FileAccess, type FileCondition, type Files, maxFilesListed, fileVersionOf } from '../file/files.ts'
 
 export function filesHandle(files: Files, access: FileAccess): FilesHandle {
   return {
@@ -26,10 +26,10 @@ export function filesHandle(files: Files, access: FileAccess): FilesHandle {
       return facts === null ? undefined : infoOf(facts)
     },
     async list({ prefix = '', limit = 100, after = '' } = {}) {
-      if (!Number.isInteger(limit) || limit < 1 || limit > mostFilesListed)
+      if (!Number.isInteger(limit) || limit < 1 || limit > maxFilesListed)
         throw new ServiceError(
           'bad_request',
-          `Cannot list files: limit must be a whole number from 1 to ${mostFilesListed}`,
+          `Cannot list files: limit must be a whole number from 1 to ${maxFilesListed}`,
         )
       const page = await files.list(access, { prefix, limit, after })
       return { files: page.files.map(infoOf), next: page.next }

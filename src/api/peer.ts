@@ -7,7 +7,7 @@ import type { PropertyPath } from '../app/property-path.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { fromPlain, type Json, toPlain } from '../json/json.ts'
 import type { FoundItems } from '../list/list.ts'
-import { mostQueried, writeCursor } from '../property/item-query.ts'
+import { maxQueried, writeCursor } from '../property/item-query.ts'
 import { holdsAll, pageOfMatches } from '../property/lists/list-queries.ts'
 import { parseRetryAfter } from '../outbox/policy.ts'
 import type { PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
@@ -40,7 +40,7 @@ const codes: Readonly<Record<number, string>> = {
 }
 
 /** The longest code and message that a peer can choose. */
-const mostMessage = 1000
+const maxMessage = 1000
 
 export function peerHandle(deps: PeerHandleDeps, actorId: string, peerId: string): PeerHandle<never> {
   const calls = new PeerCalls(deps, actorId, peerId)
@@ -106,7 +106,7 @@ function peerListHandle(calls: PeerCalls, name: string): PeerListHandle {
 /** The query of the address. @throws ServiceError `bad_request` for a query that no service accepts. */
 function searchOf(query: ListQuery): URLSearchParams {
   askedOf(query)
-  const { where = {}, sort, limit = mostQueried, after } = query
+  const { where = {}, sort, limit = maxQueried, after } = query
   const search = new URLSearchParams()
   // A string in quotes is never read as a number.
   for (const [field, value] of Object.entries<ListWhere[string]>(where))
@@ -254,8 +254,8 @@ class PeerCalls {
     const { error, message } = details
     throw new PeerRefused(
       status,
-      typeof error === 'string' ? error.slice(0, mostMessage) : (codes[status] ?? 'refused'),
-      typeof message === 'string' ? message.slice(0, mostMessage) : `The peer answered ${status}`,
+      typeof error === 'string' ? error.slice(0, maxMessage) : (codes[status] ?? 'refused'),
+      typeof message === 'string' ? message.slice(0, maxMessage) : `The peer answered ${status}`,
       details,
       retryAfterOf(outcome, this.#deps.now()),
     )

@@ -13,7 +13,7 @@ import {
 } from './schema.ts'
 
 /** The most indexes of a list. Each adds a row for every item. */
-const mostIndexes = 8
+const maxIndexes = 8
 
 const propertyMembers: MembersOf<PropertyDeclaration> = {
   schema: true,
@@ -183,8 +183,8 @@ function versionOf(
 }
 
 function indexesOf(what: string, indexes: readonly string[]): readonly string[] {
-  if (indexes.length > mostIndexes)
-    throw new ConfigError(`Cannot declare ${what}: it has more than ${mostIndexes} indexes.`)
+  if (indexes.length > maxIndexes)
+    throw new ConfigError(`Cannot declare ${what}: it has more than ${maxIndexes} indexes.`)
   const isNames = indexes.every((field) => typeof field === 'string' && field !== '')
   if (!isNames || new Set(indexes).size < indexes.length)
     throw new ConfigError(`Cannot declare ${what}: indexes must be different names of fields.`)

@@ -51,7 +51,7 @@ export interface ArchiveImportsDeps
   readonly wakeUnused: (actorId: string) => void
 }
 
-const mostRunning = 2
+const maxRunning = 2
 /** A line with a piece of a file fits. A longer value would occupy the process too long, and is refused anyway. */
 const shortestLimit = 131_072
 /** The progress is stored after so much time or so many records, and at the end. */
@@ -153,7 +153,7 @@ export class ArchiveImports {
     return isStopped
   }
 
-  readonly jobQueue: JobQueue = singleRunQueue(mostRunning, {
+  readonly jobQueue: JobQueue = singleRunQueue(maxRunning, {
     kind: 'import',
     run: (job, signal) => this.#run(job, signal),
     longestMs: objectLeaseMs,

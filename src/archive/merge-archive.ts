@@ -53,7 +53,7 @@ const atOnce = 16
 /** Items of the actor that are compared at a time. */
 const comparedItems = 512
 /** Refused items of a list that the progress keeps. A list with more of them does not continue after a crash. */
-const mostRefused = 1000
+const maxRefused = 1000
 
 /** @throws ServiceError when the store or the storage for files cannot be used now; what `step` throws. */
 export async function mergeArchive(
@@ -253,7 +253,7 @@ class Merge {
   #refuseItem({ name }: NamedRecord, [refused]: readonly ArchivedItem[], error: unknown): void {
     const { refusedItems } = this.#progress
     this.#refuse({ kind: 'item', name }, error)
-    if (refused !== undefined && refusedItems.length < mostRefused) refusedItems.push(refused.item)
+    if (refused !== undefined && refusedItems.length < maxRefused) refusedItems.push(refused.item)
     this.#refusedSinceStored = true
   }
 

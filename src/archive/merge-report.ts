@@ -28,20 +28,20 @@ export interface MergeReport {
 }
 
 /** Names in the report. Beyond them, only the numbers grow. */
-const mostNames = 100
+const maxNames = 100
 
 export function newReport(): MergeReport {
   return { imported: {}, same: {}, kept: [], keptCount: 0, refused: [], refusedCount: 0, leftOut: {} }
 }
 
 /** Different kinds in a report. Further ones are counted together. */
-const mostKinds = 100
+const maxKinds = 100
 const furtherKinds = 'further kinds'
 
 /** Counts records. The kind comes from an archive, so it may be the name of a member that every object inherits. */
 export function count(counts: Record<string, number>, kind: string, more = 1): void {
   if (more === 0) return
-  const isKnown = Object.hasOwn(counts, kind) || Object.keys(counts).length < mostKinds
+  const isKnown = Object.hasOwn(counts, kind) || Object.keys(counts).length < maxKinds
   const name = isKnown ? kind : furtherKinds
   const before = Object.hasOwn(counts, name) ? (counts[name] ?? 0) : 0
   // An assignment to `__proto__` would be lost.
@@ -50,12 +50,12 @@ export function count(counts: Record<string, number>, kind: string, more = 1): v
 
 export function keep(report: MergeReport, record: NamedRecord): void {
   report.keptCount += 1
-  if (report.kept.length < mostNames) report.kept.push(record)
+  if (report.kept.length < maxNames) report.kept.push(record)
 }
 
 export function refuse(report: MergeReport, record: NamedRecord, error: unknown): void {
   report.refusedCount += 1
-  if (report.refused.length >= mostNames) return
+  if (report.refused.length >= maxNames) return
   const known = error instanceof ServiceError ? error : new ServiceError('server_error')
   report.refused.push({ ...record, error: known.code, message: known.message })
 }

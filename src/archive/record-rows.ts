@@ -172,14 +172,14 @@ export function recordText(given: ArchiveMembers, kind: string, name: string): s
 }
 
 /** The service counts on from the numbers of an archive. Beyond 2^53 - 1, the actor could not be read again. */
-const mostCounted = 1_000_000_000_000_000
+const maxCounted = 1_000_000_000_000_000
 
 /** A number of a record, of at least `least`. @throws ServiceError `invalid_value` */
 export function recordInteger(given: ArchiveMembers, kind: string, name: string, least: number): number {
   const value = given.get(name) ?? nothing
   const number = kindOf(value) === 'number' ? Number(value) : Number.NaN
   if (!Number.isSafeInteger(number) || number < least) throw unfit(kind, name, `it is not an integer from ${least} on`)
-  if (number > mostCounted) throw unfit(kind, name, `it is more than ${mostCounted}`)
+  if (number > maxCounted) throw unfit(kind, name, `it is more than ${maxCounted}`)
   return number
 }
 

@@ -74,7 +74,7 @@ export interface ReplacementPlan {
 }
 
 /** Peers of an archive that are compared with the relationships of the actor. */
-const mostPeers = 100_000
+const maxPeers = 100_000
 const always: ReadonlySet<string> = new Set(['property', 'list', 'item', 'file', 'bytes'])
 
 /**
@@ -94,7 +94,7 @@ export async function planReplacement(deps: ReplaceDeps, as: string | null): Pro
   requireOpen(actorId, actor.residence)
   const peers = new Set<string>()
   const takes = (kind: string, record: ArchiveMembers): boolean => {
-    if (kind === 'relationship' && peers.size < mostPeers) peers.add(recordText(record, kind, 'peer_id'))
+    if (kind === 'relationship' && peers.size < maxPeers) peers.add(recordText(record, kind, 'peer_id'))
     return isContent(kind, record, hasSecrets)
   }
   const trial = trialOf(actorId)

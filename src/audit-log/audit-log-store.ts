@@ -57,7 +57,7 @@ function putRows(tx: Transaction, entries: readonly AuditLogEntry[], only: strin
 }
 
 /**
- * Deletes entries of each actor. Keeps `mostUnprivileged` entries of anonymous callers and refusals, `most` of the acts and
+ * Deletes entries of each actor. Keeps `maxUnprivileged` entries of anonymous callers and refusals, `most` of the acts and
  * decisions of owner and operators, and `most` of all others. The callers with most entries lose theirs first, and each
  * caller loses its reads before its changes, so that no caller displaces what others did or what it changed.
  */
@@ -65,7 +65,7 @@ export async function trimEntries(
   tx: Transaction,
   actorIds: readonly string[],
   most: number,
-  mostUnprivileged: number,
+  maxUnprivileged: number,
 ): Promise<void> {
   await byActor(
     tx,
@@ -88,7 +88,7 @@ export async function trimEntries(
        WHERE ranked.place > CASE WHEN ranked.class = 1 THEN CAST($3 AS BIGINT) ELSE CAST($2 AS BIGINT) END)${named[0]?.sql}`,
         JSON.stringify(own.map((id) => [id])),
         most,
-        mostUnprivileged,
+        maxUnprivileged,
         ...(named[0]?.params ?? []),
       )
       return []

@@ -29,7 +29,7 @@ export interface AuditLogDeps {
   readonly log: Log
   readonly metrics: Pick<Metrics, 'auditLogDropped'>
   /** Maximum number of entries for an actor; 0 turns the audit log off. */
-  readonly mostPerActor: number
+  readonly maxPerActor: number
   readonly maxAgeMs: number
   /** Adds the names that the callers have now. */
   readonly nameEntries: NameEntries
@@ -63,15 +63,15 @@ const retryMs = 5000
 /** Number of entries that one statement writes; this many pending entries start a flush at once. */
 const batchSize = 500
 /** Maximum number of entries in memory; further entries are dropped and counted. */
-const mostPending = 10_000
-/** Equal accesses within this time share an entry: reads from the second on, writes and calls after `mostAlike`. */
+const maxPending = 10_000
+/** Equal accesses within this time share an entry: reads from the second on, writes and calls after `maxAlike`. */
 const sameWithinMs = 60_000
-const mostAlike = 100
-const mostNoted = 5000
+const maxAlike = 100
+const maxNoted = 5000
 /** Attempts to write an entry whose actor is locked or no longer exists. */
-const mostTries = 5
+const maxTries = 5
 const tidyEveryMs = 3_600_000
-const mostTouched = 10_000
+const maxTouched = 10_000
 /** Additional share for anonymous callers and refusals, so that they displace no other entries. */
 const shareOfStrangers = 0.1
 const longestText = 300
@@ -102,7 +102,7 @@ interface Outcome {
 
 export class AuditLog {
   readonly #deps: AuditLogDeps
-  readonly #mostUnprivileged: number
+  readonly #maxUnprivileged: number
   #pending = new Map<string, Pending>()
   /** Number of waiting entries of each caller. */
   readonly #pendingOf = new Map<string, number>()
@@ -120,20 +120,20 @@ export class AuditLog {
 
   constructor(deps: AuditLogDeps) {
     this.#deps = deps
-    this.#mostUnprivileged = Math.max(1, Math.floor(deps.mostPerActor * shareOfStrangers))
+    this.#maxUnprivileged = Math.max(1, Math.floor(deps.maxPerActor * shareOfStrangers))
     this.#tidiedAt = deps.now()
   }
 
   record(act: AuditEntry): void {
-    const { mostPerActor, now } = this.#deps
-    if (mostPerActor === 0) return
+    const { maxPerActor, now } = this.#deps
+    if (maxPerActor === 0) return
     const isCounted = act.decision !== 'allowed' || act.callerKind === 'anonymous' || act.isRead === true
     const said = storableAct(withoutMissingName(act))
     const key = keyOf(said)
     const last = this.#noted.get(key)
     const same = last !== undefined && Math.abs(now() - last.at) < sameWithinMs ? last : undefined
     // A caller that repeats a request endlessly must neither displace other entries nor keep the disk busy.
-    if (same !== undefined && (isCounted || same.alike >= mostAlike)) {
+    if (same !== undefined && (isCounted || same.alike >= maxAlike)) {
       same.times += 1
       this.#keep(same)
       return
@@ -148,7 +148,7 @@ export class AuditLog {
       alike: (same?.alike ?? 0) + 1,
     }
     if (!this.#keep(entry)) return
-    if (this.#noted.size >= mostNoted) this.#noted.clear()
+    if (this.#noted.size >= maxNoted) this.#noted.clear()
     this.#noted.set(key, entry)
   }
 
@@ -194,8 +194,8 @@ export class AuditLog {
    * keeps fewer days.
    */
   async requestsOfPrograms(actorId: string, days: number): Promise<ReadonlyMap<string, number> | null> {
-    const { store, mostPerActor, maxAgeMs, now } = this.#deps
-    if (mostPerActor === 0 || maxAgeMs < days * dayMs) return null
+    const { store, maxPerActor, maxAgeMs, now } = this.#deps
+    if (maxPerActor === 0 || maxAgeMs < days * dayMs) return null
     const counts = await store.read((q) => countByProgram(q, actorId, now() - days * dayMs))
     return new Map(counts.map(({ caller, requests }) => [caller, requests]))
   }
@@ -212,7 +212,7 @@ export class AuditLog {
 
   async stop(): Promise<void> {
     // Repeats for entries that were recorded during a flush, or whose actor was locked.
-    for (let tries = 0; tries < mostTries && (tries === 0 || this.#pending.size > 0); tries++) await this.flush()
+    for (let tries = 0; tries < maxTries && (tries === 0 || this.#pending.size > 0); tries++) await this.flush()
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
   }
@@ -222,7 +222,7 @@ export class AuditLog {
     if (!this.#pending.has(entry.id)) {
       const of = callerKey(entry)
       const count = this.#pendingOf.get(of) ?? 0
-      if (this.#pending.size >= mostPending && !this.#makeRoom(count)) return false
+      if (this.#pending.size >= maxPending && !this.#makeRoom(count)) return false
       this.#pendingOf.set(of, count + 1)
     }
     this.#pending.set(entry.id, entry)
@@ -295,7 +295,7 @@ export class AuditLog {
       // The actor of an unwritten entry is locked by another transaction or no longer exists.
       const isRefused = new Set(outcome.refused.map(({ id }) => id))
       later.push(
-        ...batch.filter((entry) => !written.has(entry.id) && !isRefused.has(entry.id) && ++entry.tries < mostTries),
+        ...batch.filter((entry) => !written.has(entry.id) && !isRefused.has(entry.id) && ++entry.tries < maxTries),
       )
     }
     this.#dropRefused(refused)
@@ -348,7 +348,7 @@ export class AuditLog {
   #putBack(entries: readonly Pending[]): void {
     for (const entry of entries) {
       if (this.#pending.has(entry.id)) this.#pending.set(entry.id, entry)
-      else if (this.#pending.size >= mostPending) this.#drop(1)
+      else if (this.#pending.size >= maxPending) this.#drop(1)
       else {
         this.#pending.set(entry.id, entry)
         this.#pendingOf.set(callerKey(entry), (this.#pendingOf.get(callerKey(entry)) ?? 0) + 1)
@@ -362,20 +362,20 @@ export class AuditLog {
   }
 
   #touch(actorId: string): void {
-    if (this.#touched.size >= mostTouched && !this.#touched.has(actorId)) this.#touched.clear()
+    if (this.#touched.size >= maxTouched && !this.#touched.has(actorId)) this.#touched.clear()
     this.#touched.set(actorId, (this.#touched.get(actorId) ?? 0) + 1)
   }
 
   /** Trims actors with many new entries at once; trims the others and deletes expired entries every hour. */
   async #tidy(): Promise<void> {
-    const { store, now, log, mostPerActor, maxAgeMs } = this.#deps
+    const { store, now, log, maxPerActor, maxAgeMs } = this.#deps
     const isHourly = Math.abs(now() - this.#tidiedAt) >= tidyEveryMs
-    const enough = Math.max(1, this.#mostUnprivileged)
+    const enough = Math.max(1, this.#maxUnprivileged)
     const due = [...this.#touched].filter(([, count]) => isHourly || count >= enough).map(([actorId]) => actorId)
     if (!isHourly && due.length === 0) return
     try {
       await store.write(async (tx) => {
-        if (due.length > 0) await trimEntries(tx, due, mostPerActor, this.#mostUnprivileged)
+        if (due.length > 0) await trimEntries(tx, due, maxPerActor, this.#maxUnprivileged)
         if (isHourly) await deleteEntriesBefore(tx, now() - maxAgeMs)
       })
       for (const actorId of due) this.#touched.delete(actorId)

@@ -12,7 +12,7 @@ export function createAuditLog(
     now,
     log,
     metrics,
-    mostPerActor: config.activityPerActor,
+    maxPerActor: config.activityPerActor,
     maxAgeMs: config.activityDays * dayMs,
     nameEntries,
   })

@@ -6,7 +6,7 @@ import type { Store, Transaction } from '../store/store.ts'
 const writeEveryMs = 60_000
 
 /** The number of keys in memory. Forgetting a key only costs a statement that changes nothing. */
-const mostKeys = 10_000
+const maxKeys = 10_000
 
 interface Touch {
   readonly key: string
@@ -40,7 +40,7 @@ export class LastUse {
   protected touch({ key, lastAt, write, failure }: Touch): void {
     if (!this.isDue(lastAt) || !this.isDue(this.#written.get(key) ?? Number.NEGATIVE_INFINITY)) return
     const now = this.#now()
-    if (this.#written.size >= mostKeys) this.#written.clear()
+    if (this.#written.size >= maxKeys) this.#written.clear()
     this.#written.set(key, now)
     const written = runBehindResponse(() =>
       this.#store.write((tx) => write(tx, now, now - writeEveryMs), { durability: 'relaxed' }),

@@ -14,7 +14,7 @@ export const assertionAlgorithms: readonly string[] = ['RS256', 'PS256', 'ES256'
 const skewSeconds = 60
 /** The longest lifetime, in seconds: the service remembers an assertion until it expires. */
 const longestSeconds = 3600
-const mostCharacters = 8192
+const maxCharacters = 8192
 
 export interface ClientAssertionsDeps {
   readonly store: Store
@@ -49,7 +49,7 @@ export class ClientAssertions {
 
   /** Null: the assertion is not one of the client for this service. */
   async #payload(client: Client, assertion: string): Promise<JWTPayload | null> {
-    if (assertion.length > mostCharacters) return null
+    if (assertion.length > maxCharacters) return null
     // Loaded with the first assertion, so that a start does not load it.
     const { jwtVerify } = await import('jose')
     const { clientId } = client

@@ -24,7 +24,7 @@ export interface ConnectedAppFacts {
 }
 
 /** Maximum number of apps in a list: an owner could not review more. */
-const mostListed = 200
+const maxListed = 200
 
 /** Lists the connected apps, at most 200. */
 export async function connectedApps(
@@ -34,8 +34,8 @@ export async function connectedApps(
   const chains = await tokens.clientsOf(actorId)
   const apps: Trust[] = []
   for await (const page of trusts.pages(actorId)) {
-    apps.push(...page.filter(isApp).slice(0, mostListed - apps.length))
-    if (apps.length === mostListed) break
+    apps.push(...page.filter(isApp).slice(0, maxListed - apps.length))
+    if (apps.length === maxListed) break
   }
   const registered = await clients.registered(apps.flatMap(({ facts }) => facts.oauth_client_id ?? []))
   return apps.map((trust) => {

@@ -14,7 +14,7 @@ import type { ClientEnds } from './client-ends.ts'
 /** Deletions of this time are repeated by the purge, because a process may have stopped in between. */
 const repeatedMs = 86_400_000
 /** Actors per purge. */
-const mostRepeated = 500
+const maxRepeated = 500
 
 export interface DeletedOwnersDeps {
   readonly store: Pick<Store, 'isSharded' | 'write'>
@@ -42,7 +42,7 @@ export class DeletedOwners {
 
   /** Repeats the deletions of the last day, for processes that stopped before they had finished. */
   async purge(tx: Transaction, now: number): Promise<void> {
-    this.#begin(await findDeletedActors(tx, now - repeatedMs, mostRepeated))
+    this.#begin(await findDeletedActors(tx, now - repeatedMs, maxRepeated))
   }
 
   /** Stops after the current actor. */

@@ -50,7 +50,7 @@ export interface KeyChange {
 }
 
 /** Maximum number of keys of one actor. An owner could not review more. */
-const mostKeys = 500
+const maxKeys = 500
 /** Limit of the grants of a key, in characters of their JSON: a list of keys contains the grants of all. */
 const longestRules = 65_536
 
@@ -78,8 +78,8 @@ export class Keys {
     const until = given.until === undefined ? null : futureTime('create a key', given.until, now())
     const id = `key_${randomId()}`
     return store.writeActor(actorId, async (tx, locked) => {
-      if ((await countKeys(tx, actorId)) >= mostKeys) {
-        throw new ServiceError('conflict', `Cannot create a key: the actor has ${mostKeys} keys. Revoke one first.`)
+      if ((await countKeys(tx, actorId)) >= maxKeys) {
+        throw new ServiceError('conflict', `Cannot create a key: the actor has ${maxKeys} keys. Revoke one first.`)
       }
       const createdAt = now()
       await insertTrust(tx, { ...keyTrust(keyRing, { actorId, id, name, now: createdAt }), approvedUntil: until })

@@ -15,9 +15,9 @@ export interface Registration {
   readonly metadata: ClientMetadata
 }
 
-const mostRedirects = 20
+const maxRedirects = 20
 /** Maximum length of a registration in characters, because strangers can register clients. */
-const mostKept = 8192
+const maxKept = 8192
 const addresses = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri', 'jwks_uri'] as const
 const texts = ['software_id', 'software_version', 'application_type'] as const
 const longestText = 2048
@@ -30,7 +30,7 @@ export const registrationSchema = {
   type: 'object',
   properties: {
     client_name: { ...optionalString, description: 'Shown to the owner. Default: the host of the first redirect URI' },
-    redirect_uris: { type: ['array', 'null'], maxItems: mostRedirects, items: { type: 'string' } },
+    redirect_uris: { type: ['array', 'null'], maxItems: maxRedirects, items: { type: 'string' } },
     grant_types: { type: ['array', 'null'], items: { type: 'string' } },
     token_endpoint_auth_method: { ...optionalString, enum: [...authMethods, null] },
     trust_type: optionalString,
@@ -62,10 +62,10 @@ export function readRegistration(body: Json, offered: readonly string[]): Regist
     trustType: trustTypeIn(fields['trust_type'], offered),
     metadata: { ...metadataIn(fields), ...(authMethod === 'private_key_jwt' ? requiredKeys(fields) : {}) },
   }
-  if (JSON.stringify(registration).length > mostKept)
+  if (JSON.stringify(registration).length > maxKept)
     throw new OAuthError(
       'invalid_client_metadata',
-      `The registration is too long: the maximum is ${mostKept} characters`,
+      `The registration is too long: the maximum is ${maxKept} characters`,
     )
   return registration
 }
@@ -123,8 +123,8 @@ function redirectsIn(value: Json | undefined, isNeeded: boolean): readonly strin
     if (!isNeeded) return []
     throw new OAuthError('invalid_redirect_uri', 'redirect_uris is missing: authorization_code requires it')
   }
-  if (!Array.isArray(value) || value.length > mostRedirects || (isNeeded && value.length === 0)) {
-    throw new OAuthError('invalid_redirect_uri', `redirect_uris must be a list of 1 to ${mostRedirects} URLs`)
+  if (!Array.isArray(value) || value.length > maxRedirects || (isNeeded && value.length === 0)) {
+    throw new OAuthError('invalid_redirect_uri', `redirect_uris must be a list of 1 to ${maxRedirects} URLs`)
   }
   // The response lists what was registered. One URI that cannot be used does not make the others useless.
   const usable = value.filter((uri): uri is string => typeof uri === 'string' && parseRedirectUri(uri) !== null)

@@ -24,7 +24,7 @@ export async function tablesInOrder(migrations: readonly Migration[]): Promise<r
 /** Bytes of a page, apart from its last row. */
 const pageBytes = 1_048_576
 const firstRows = 32
-const mostRows = 2000
+const maxRows = 2000
 
 /**
  * Yields the rows of a table, in the order of its key. A page has as many rows as fit, by the rows before it: the server
@@ -56,7 +56,7 @@ export async function* rowLines(
     after = primaryKey.map((column) => last[column] ?? null)
     const bytes = lines.reduce((sum, line) => sum + line.length, 0)
     const fitting = Math.floor((pageBytes * lines.length) / bytes)
-    limit = Math.max(1, Math.min(fitting, limit * 4, mostRows))
+    limit = Math.max(1, Math.min(fitting, limit * 4, maxRows))
   }
 }
 

@@ -34,7 +34,7 @@ import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
 import { peersLine, print, timeText } from './output.ts'
 
-const mostNamed = 100
+const maxNamed = 100
 
 export async function doctor(args: readonly string[]): Promise<number> {
   const { words, options } = commandArgs('troupe doctor', args, { actor: 'string', json: 'boolean' })
@@ -156,9 +156,9 @@ async function correctCounts(store: Store): Promise<void> {
   let corrected = 0
   await recount(store, allQuotas, ({ actorId, quota, counted, used }) => {
     corrected += 1
-    if (corrected <= mostNamed) print(`corrected actor ${actorId}: ${used} ${quota.unit}, and not ${counted}`)
+    if (corrected <= maxNamed) print(`corrected actor ${actorId}: ${used} ${quota.unit}, and not ${counted}`)
   })
-  if (corrected > mostNamed) print(`corrected ${corrected} counts in all`)
+  if (corrected > maxNamed) print(`corrected ${corrected} counts in all`)
 }
 
 /** A disk that needs longer makes every change slow (milliseconds). */
@@ -254,7 +254,7 @@ async function requireIntactValues(store: Store, url: string): Promise<void> {
   let count = 0
   for await (const { actorId, name } of damagedValues(store)) {
     count += 1
-    if (count <= mostNamed) print(`damaged   ${JSON.stringify(name)} of actor ${actorId}`)
+    if (count <= maxNamed) print(`damaged   ${JSON.stringify(name)} of actor ${actorId}`)
   }
   if (count > 0) {
     throw new StoreStartError(
@@ -268,7 +268,7 @@ async function requireReadableSecrets(store: Store, ring: KeyRing, url: string):
   let count = 0
   for await (const reason of unreadableSecrets(store, ring)) {
     count += 1
-    if (count <= mostNamed) print(`secret    ${reason}`)
+    if (count <= maxNamed) print(`secret    ${reason}`)
   }
   if (count > 0) {
     throw new StoreStartError(
@@ -287,7 +287,7 @@ async function requireContents(store: Store, config: Config): Promise<void> {
   let wrong = 0
   let stray = 0
   const name = (count: number, line: string): void => {
-    if (count <= mostNamed) print(line)
+    if (count <= maxNamed) print(line)
   }
   try {
     if (hasFileStorage(config)) {

@@ -135,7 +135,7 @@ function printReport(report: ImportReport, isDryRun: boolean, seconds: number): 
   for (const { actor, problem } of first) print(`  ${printable(actor)}: ${printable(problem)}`)
 }
 
-const mostCreators = 100
+const maxCreators = 100
 const reasons = {
   choice: 'as you chose',
   account: 'the only one with such an account',
@@ -154,7 +154,7 @@ function printSharedCreators({ sharedCreators }: ImportReport, isDryRun: boolean
   print(
     `${counted(sharedCreators.length, 'creator')} ${sharedCreators.length === 1 ? 'has' : 'have'} several actors, and the sign-in leads to one of them. ${guesses === 0 ? 'None' : guesses} of these ${sharedCreators.length === 1 ? 'choices is a guess' : 'choices are guesses'}.`,
   )
-  for (const { creator, actors, decidedBy } of sharedCreators.slice(0, mostCreators)) {
+  for (const { creator, actors, decidedBy } of sharedCreators.slice(0, maxCreators)) {
     const [first, ...others] = actors.map(({ id, account }) => `${printable(id)} (${accounts[account]})`)
     print(`  ${printable(creator)}: ${first}, ${reasons[decidedBy]}. Not ${others.join(', ')}.`)
   }

@@ -8,7 +8,7 @@ import { loadApplication } from './load-application.ts'
 import { UsageError } from './usage-error.ts'
 import { print, printError } from './output.ts'
 
-const mostNamed = 100
+const maxNamed = 100
 
 export async function migrateData(args: readonly string[]): Promise<number> {
   const [file, word, ...more] = args
@@ -33,7 +33,7 @@ export async function migrateData(args: readonly string[]): Promise<number> {
       }),
       failed: (actorId, name, { message, detail }) => {
         named += 1
-        if (named <= mostNamed)
+        if (named <= maxNamed)
           print(`failed    ${JSON.stringify(name)} of actor ${actorId}: ${detail.reason ?? message}`)
       },
     })

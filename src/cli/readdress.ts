@@ -13,7 +13,7 @@ import { addressProblem } from './public-address.ts'
 import { bytesOf } from './short-body.ts'
 import { UsageError } from './usage-error.ts'
 
-const mostNamed = 100
+const maxNamed = 100
 const progressEvery = 1000
 const timeoutMs = 10_000
 const longestAnswer = 65_536
@@ -86,8 +86,7 @@ async function run(store: Store, config: Config, change: AddressChange): Promise
   const [what, of] = [counted(peers, 'peer'), counted(actors, 'actor')]
   print(`${what} of ${of} will ${change.asksAgain ? 'be informed or asked to connect again' : 'be informed'}.`)
   print(peersLine(await countAllPeers(store)))
-  for (const actorId of skipped.slice(0, mostNamed))
-    printError(`left out  actor ${actorId} is moving or being replaced`)
+  for (const actorId of skipped.slice(0, maxNamed)) printError(`left out  actor ${actorId} is moving or being replaced`)
   if (skipped.length === 0) return 0
   printError(`${counted(skipped.length, 'actor')} were left out: run the command again later.`)
   return 1

@@ -7,7 +7,7 @@ import { print } from './output.ts'
 
 /** Enough for a growth to 16 servers. Citus recommends two to four shards for each core of the final cluster. */
 const defaultShards = 32
-const mostShards = 1024
+const maxShards = 1024
 
 export async function scale(args: readonly string[]): Promise<number> {
   const [word, given, ...more] = args
@@ -15,8 +15,8 @@ export async function scale(args: readonly string[]): Promise<number> {
   const shards = given === undefined ? defaultShards : Number(given)
   if ((!isDry && word !== 'init') || more.length > 0)
     throw new UsageError('Cannot run troupe scale: expected init or plan, and at most a number of shards.')
-  if (!Number.isInteger(shards) || shards < 1 || shards > mostShards)
-    throw new UsageError(`Cannot run troupe scale ${word}: expected 1 to ${mostShards} shards.`)
+  if (!Number.isInteger(shards) || shards < 1 || shards > maxShards)
+    throw new UsageError(`Cannot run troupe scale ${word}: expected 1 to ${maxShards} shards.`)
   const { database: url, databaseSchema: schema } = resolveConfig(
     {},
     { TROUPE_MODE: 'development', ...processEnvironment() },

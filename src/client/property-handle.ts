@@ -27,7 +27,7 @@ export interface ClientProperty<Value, Given> {
 /** A read-only value, such as the copy of a peer's property. @public */
 export type ClientValue<Value> = Pick<ClientProperty<Value, never>, 'get' | 'live' | 'watched'>
 
-const mostAttempts = 50
+const maxAttempts = 50
 
 /** @param path The name, or a path below it. */
 export function clientProperty<Value, Given>(
@@ -52,7 +52,7 @@ export function clientProperty<Value, Given>(
           return value
         } catch (error) {
           const wasOvertaken = error instanceof RequestFailed && error.status === 412
-          if (!wasOvertaken || attempt === mostAttempts) throw error
+          if (!wasOvertaken || attempt === maxAttempts) throw error
         }
       }
     },

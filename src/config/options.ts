@@ -227,15 +227,15 @@ function rates(about: About<GivenRates>): Option<GivenRates> {
 /** Timeouts for connecting to a peer and for its response, in seconds; a single number sets both. */
 export type GivenTimeouts = number | readonly [connect: number, read: number]
 
-const mostTimeouts = [120, 600] as const
+const maxTimeouts = [120, 600] as const
 
 function timeouts(about: About<GivenTimeouts | null>): Option<GivenTimeouts | null> {
-  const values = `whole number from 1 to ${mostTimeouts[0]}, or two separated by a comma, the second up to ${mostTimeouts[1]}, in seconds`
+  const values = `whole number from 1 to ${maxTimeouts[0]}, or two separated by a comma, the second up to ${maxTimeouts[1]}, in seconds`
   const isWithin = (value: unknown, most: number): boolean =>
     typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most
   const read = (value: unknown): GivenTimeouts | null => {
     const pair = Array.isArray(value) ? (value as unknown[]) : [value, value]
-    const isValid = pair.length === 2 && isWithin(pair[0], mostTimeouts[0]) && isWithin(pair[1], mostTimeouts[1])
+    const isValid = pair.length === 2 && isWithin(pair[0], maxTimeouts[0]) && isWithin(pair[1], maxTimeouts[1])
     if (value !== null && !isValid) throw new Error(`must be a ${values}`)
     return value as GivenTimeouts | null
   }

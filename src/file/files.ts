@@ -85,19 +85,19 @@ export interface FilesDeps {
 }
 
 /** Limit of a page of files. */
-export const mostFilesListed = 1000
+export const maxFilesListed = 1000
 /** Begins a sealed cursor. No name begins with a slash. */
 const sealedCursor = '//'
 /** A file may be replaced between the read of its row and of its bytes, so the row is read again. */
-const mostReads = 5
+const maxReads = 5
 /** Files of an actor that one caller sends at the same time. */
-const mostArriving = 8
+const maxArriving = 8
 
 export class Files {
   readonly #deps: FilesDeps
   /** Runs in the transaction of each change. */
   readonly changed = new DomainEvent<[tx: Transaction, actor: LockedActor, change: FileChange]>()
-  readonly #arriving = new Arriving(mostArriving, 'This caller', 'uploads')
+  readonly #arriving = new Arriving(maxArriving, 'This caller', 'uploads')
 
   constructor(deps: FilesDeps) {
     this.#deps = deps
@@ -170,7 +170,7 @@ export class Files {
     let facts: StoredFile | null = null
     checkFileName(name)
     await this.#require(access, 'read', name)
-    for (let reads = 0; reads < mostReads; reads += 1) {
+    for (let reads = 0; reads < maxReads; reads += 1) {
       const before = facts?.object
       facts = await store.read((q) => findFile(q, access.actorId, name))
       if (facts === null) return null
@@ -226,11 +226,9 @@ export class Files {
   }
 
   /** The size of all files of the actor, and what it may be. */
-  async usage(
-    actorId: string,
-  ): Promise<{ readonly files: number; readonly bytes: number; readonly mostBytes: number }> {
+  async usage(actorId: string): Promise<{ readonly files: number; readonly bytes: number; readonly maxBytes: number }> {
     const { store, limits } = this.#deps
-    return { ...(await store.read((q) => findUsage(q, actorId))), mostBytes: limits.maxActorFileBytes }
+    return { ...(await store.read((q) => findUsage(q, actorId))), maxBytes: limits.maxActorFileBytes }
   }
 
   /** Returns whether the file existed. @throws ServiceError `invalid_name`, `forbidden`; what the condition throws. */

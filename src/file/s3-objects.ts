@@ -42,19 +42,19 @@ export function s3Settings(place: string, key: Pick<S3Settings, 'accessKeyId' | 
   }
 }
 
-const mostAttempts = 4
+const maxAttempts = 4
 const firstPauseMs = 200
 /** Time without progress after which an attempt has failed. */
 const stalledMs = 30_000
 /** SHA-256 of an empty body. */
 const emptyHash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 /** Characters of an error response that are read. */
-const mostErrorBytes = 65_536
+const maxErrorBytes = 65_536
 
 /** Names of a listing. One that ends with a slash means all names that begin with it. */
 const namesPattern = /<(?:Key|Prefix)>([\w./~-]+)<\/(?:Key|Prefix)>/g
 /** A listing has up to 1000 names of up to 1024 bytes, with some facts of each. */
-const mostListingBytes = 4_194_304
+const maxListingBytes = 4_194_304
 
 interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
@@ -147,7 +147,7 @@ export class S3Objects {
       const query = { 'list-type': '2', prefix: begin, ...folders, ...from }
       const answer = await this.#send(what, { method: 'GET', name: '', query })
       await requireStatus(what, answer, [200])
-      const text = await usable(what, () => textOf(answer, mostListingBytes))
+      const text = await usable(what, () => textOf(answer, maxListingBytes))
       if (!text.trimEnd().endsWith('</ListBucketResult>')) throw unusable(what, new Error('The listing was cut'))
       const names = [...text.matchAll(namesPattern)].map(([, name = '']) => name)
       yield names
@@ -164,7 +164,7 @@ export class S3Objects {
   /** Repeats a request whose answer is lost, or that the store could not serve now. Every request may run twice. */
   async #send(what: string, request: S3Request): Promise<Dispatcher.ResponseData> {
     for (let attempt = 1; ; attempt += 1) {
-      const isLast = attempt === mostAttempts
+      const isLast = attempt === maxAttempts
       try {
         const answer = await this.#attempt(request)
         const { statusCode } = answer
@@ -233,7 +233,7 @@ async function requireStatus(
 /** The code of an error response. A missing bucket is another error than a missing object. */
 async function errorOf(answer: Dispatcher.ResponseData): Promise<string> {
   try {
-    return /<Code>(\w+)<\/Code>/.exec(await textOf(answer, mostErrorBytes))?.[1] ?? ''
+    return /<Code>(\w+)<\/Code>/.exec(await textOf(answer, maxErrorBytes))?.[1] ?? ''
   } catch {
     // The status alone must do.
     return ''

@@ -11,7 +11,7 @@ export function createHistory({ config, registry, store, timers, now, log }: Run
     log,
     isHooked: (name) => registry.propertyHooks(name, 'get').length > 0,
     maxAgeMs: config.historyDays * dayMs,
-    mostPerActor: config.historyPerActor,
-    mostCharacters: config.historySize,
+    maxPerActor: config.historyPerActor,
+    maxCharacters: config.historySize,
   })
 }

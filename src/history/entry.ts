@@ -71,7 +71,7 @@ export function itemsOf({ steps }: HistoryEntry): number {
 }
 
 /** The most items that an entry of a response shows. */
-const mostShown = 100
+const maxShown = 100
 
 /** The entry as the API shows it. */
 export function historyMembers(entry: HistoryEntry): JsonText {
@@ -90,7 +90,7 @@ export function historyMembers(entry: HistoryEntry): JsonText {
     ...(kind === 'list' ? [['items', known(String(itemsOf(entry)))] as const] : []),
     ...(steps === null || isHidden
       ? []
-      : [['steps', array(steps.steps.flatMap(shownStep).slice(0, mostShown))] as const]),
+      : [['steps', array(steps.steps.flatMap(shownStep).slice(0, maxShown))] as const]),
     ['caller_kind', stringText(origin.by)],
     ...text('caller', origin.name),
     ...text('call', origin.call),

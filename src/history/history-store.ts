@@ -270,7 +270,7 @@ const emptied = 4_294_967_296
  * no caller displaces what others did, and those of the owner last. An entry after others of its property that stay only loses
  * its content, because an undo of the others must notice it.
  */
-export async function trimActor(tx: Transaction, actorId: string, most: number, mostCharacters: number): Promise<void> {
+export async function trimActor(tx: Transaction, actorId: string, most: number, maxCharacters: number): Promise<void> {
   const isKept = (alias: string): string => `COALESCE(${alias}.checksum, 0) <> ${emptied}`
   const size = (alias: string): string => `CASE WHEN ${alias}.content IS NULL THEN 0 ELSE ${alias}.characters END`
   await tx.run(
@@ -285,8 +285,8 @@ export async function trimActor(tx: Transaction, actorId: string, most: number, 
        WHERE ranked.place > $2 OR ranked.total > $3)`,
     actorId,
     most,
-    mostCharacters,
-    Math.ceil(mostCharacters / most),
+    maxCharacters,
+    Math.ceil(maxCharacters / most),
   )
   // The newest entry stays, because the next one gets the number after it. Windows compare each entry with the others of its
   // property once. A subquery for each entry would read all entries each time.

@@ -33,9 +33,9 @@ export interface HistoryDeps {
   /** 0 turns the history off. */
   readonly maxAgeMs: number
   /** The most entries of an actor. */
-  readonly mostPerActor: number
+  readonly maxPerActor: number
   /** The most characters of the entries of an actor. */
-  readonly mostCharacters: number
+  readonly maxCharacters: number
   /** Whether a hook decides what readers of the property see. */
   readonly isHooked: (name: string) => boolean
 }
@@ -74,7 +74,7 @@ const charactersOfStep = 64
 /** Changes of an actor after which its entries are counted. */
 const changesUntilTrim = 64
 const tidyEveryMs = 3_600_000
-const mostTouched = 10_000
+const maxTouched = 10_000
 /** Expired entries that one transaction deletes. */
 const batchEntries = 500
 
@@ -95,7 +95,7 @@ export class History implements ListHistory {
   }
 
   get #longest(): number {
-    return Math.floor(this.#deps.mostCharacters / shareOfOne)
+    return Math.floor(this.#deps.maxCharacters / shareOfOne)
   }
 
   /** Keeps the values that the next statements replace. Values that stay the same have no entry. */
@@ -169,7 +169,7 @@ export class History implements ListHistory {
   }
 
   #touch(actorId: string, entries: number): void {
-    if (this.#touched.size >= mostTouched && !this.#touched.has(actorId)) this.#touched.clear()
+    if (this.#touched.size >= maxTouched && !this.#touched.has(actorId)) this.#touched.clear()
     const count = (this.#touched.get(actorId) ?? 0) + entries
     this.#touched.set(actorId, count)
     if (count >= changesUntilTrim) this.#tidy(false)
@@ -196,11 +196,11 @@ export class History implements ListHistory {
   }
 
   async #trim(isHourly: boolean): Promise<void> {
-    const { store, mostPerActor, mostCharacters } = this.#deps
+    const { store, maxPerActor, maxCharacters } = this.#deps
     for (const [actorId, count] of this.#touched) {
       if (!isHourly && count < changesUntilTrim) continue
       this.#touched.delete(actorId)
-      await store.write((tx) => trimActor(tx, actorId, mostPerActor, mostCharacters), { durability: 'relaxed' })
+      await store.write((tx) => trimActor(tx, actorId, maxPerActor, maxCharacters), { durability: 'relaxed' })
     }
   }
 

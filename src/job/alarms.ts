@@ -35,8 +35,8 @@ export type PreparedAlarm = Omit<NewAlarm, 'hops'>
 
 /** An alarm that another process has set runs with at most this delay, also when that process is killed. */
 const pollMs = 1000
-const mostRunning = 64
-const mostOfActor = 4
+const maxRunning = 64
+const maxOfActor = 4
 /** An alarm may be any date, so a distant one does not show that the clock was set back. */
 const latestDate = 8_640_000_000_000_000
 const longestKey = 200
@@ -111,7 +111,7 @@ export class Alarms {
     kind: 'alarm',
     run: (job, signal) => this.#run(job, signal),
     hostOf: ({ actorId }) => actorId,
-    most: { running: mostRunning, ofActor: mostOfActor, ofHost: mostOfActor },
+    most: { running: maxRunning, ofActor: maxOfActor, ofHost: maxOfActor },
     longestMs: latestDate,
     pollMs,
   }

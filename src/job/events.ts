@@ -31,8 +31,8 @@ export interface EventsDeps {
 }
 
 /** StoredEvents per run: a crash repeats at most as many. */
-const mostEvents = 16
-const mostRunning = 64
+const maxEvents = 16
+const maxRunning = 64
 const queue = { kind: 'event', id: '' } as const
 /** No regular delay is longer. */
 const longestMs = 3_600_000
@@ -77,7 +77,7 @@ export class StoredEvents {
     kind: queue.kind,
     run: (job, signal) => this.#run(job, signal),
     hostOf: ({ actorId }) => actorId,
-    most: { running: mostRunning, ofActor: 1, ofHost: 1 },
+    most: { running: maxRunning, ofActor: 1, ofHost: 1 },
     longestMs,
   }
 
@@ -85,7 +85,7 @@ export class StoredEvents {
   async #run(job: ClaimedJob, signal: AbortSignal): Promise<RunResult> {
     const { store, now, log } = this.#deps
     try {
-      const entries = await store.read((q) => findJobEntries(q, job, { after: job.done, limit: mostEvents }))
+      const entries = await store.read((q) => findJobEntries(q, job, { after: job.done, limit: maxEvents }))
       const outcomes: EntryOutcome[] = []
       let { done } = job
       for (const [index, entry] of entries.entries()) {

@@ -2,7 +2,7 @@
 import { backoffMs } from '../outbox/policy.ts'
 
 /** A handler that failed this number of times waits for a redrive. */
-export const mostAttempts = 20
+export const maxAttempts = 20
 /** The longest pause between two attempts. */
 const longestPauseMs = 300_000
 
@@ -16,7 +16,7 @@ export interface Failure {
 
 /** When a failed handler runs again. Null: it is given up. */
 export function retryAt({ now, attempts, random }: Failure): number | null {
-  return attempts + 1 >= mostAttempts ? null : now + backoffMs(attempts, random, longestPauseMs)
+  return attempts + 1 >= maxAttempts ? null : now + backoffMs(attempts, random, longestPauseMs)
 }
 
 const longestReason = 500

@@ -68,14 +68,14 @@ interface LeasedJob extends Job {
 export const leaseMs = 5000
 const renewMs = 1500
 /** Rows per claim. */
-const mostClaimed = 100
+const maxClaimed = 100
 /** Leased rows, from the claim to the commit of their results. */
-const mostLeased = 400
+const maxLeased = 400
 /** A row that waited this long is released, so that other rows get its lease. */
 const patienceMs = 5000
 const putOffMs = 1000
 /** Results per transaction. */
-const mostSettled = 200
+const maxSettled = 200
 
 export class JobWorker {
   readonly #deps: JobWorkerDeps
@@ -160,13 +160,13 @@ export class JobWorker {
   }
 
   get #capacity(): number {
-    return mostLeased - this.#leased.size
+    return maxLeased - this.#leased.size
   }
 
   /** Leases due rows of the actor; null: of all actors. Resolves with true when due rows of the actor may be left. */
   async #claim(actorId: string | null): Promise<boolean> {
     this.#putOff()
-    const limit = Math.min(mostClaimed, this.#capacity)
+    const limit = Math.min(maxClaimed, this.#capacity)
     this.#isLeft ||= limit <= 0
     if (limit <= 0) return true
     const { store, now } = this.#deps
@@ -252,7 +252,7 @@ export class JobWorker {
     const { store, log } = this.#deps
     // Runs that end in the same turn share a transaction. A renewal locks the same rows.
     await this.#renewing
-    const results = this.#results.splice(0, mostSettled)
+    const results = this.#results.splice(0, maxSettled)
     let due: readonly DueActor[] = []
     try {
       due = await store.write(async (tx) => {
@@ -280,7 +280,7 @@ export class JobWorker {
     for (const { actorId, dueAt } of due) this.wake(actorId, dueAt)
     // After a claim, the next look is a whole interval away, but other work may be due earlier.
     if (due.length === 0) this.wake()
-    if (this.#isLeft && this.#leased.size < mostLeased / 2) {
+    if (this.#isLeft && this.#leased.size < maxLeased / 2) {
       this.#isLeft = false
       this.wake()
     }

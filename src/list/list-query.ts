@@ -20,7 +20,7 @@ import { pageBytes } from './list-scan.ts'
 import { OpenList } from './open-list.ts'
 
 /** The most entries of an index that a page examines. Their examination blocks the event loop for a few milliseconds. */
-const mostExamined = 2000
+const maxExamined = 2000
 /** The most matches that a page sorts in memory. */
 const fewMatches = 1000
 
@@ -118,9 +118,9 @@ export async function countIndexed(
     where.map(({ field }) => field),
   )
   if (unindexed.length > 0) return { unindexed }
-  const entries = await findByKey(q, at, first, Math.max(after, list.firstItem - 1), mostExamined)
+  const entries = await findByKey(q, at, first, Math.max(after, list.firstItem - 1), maxExamined)
   const matching = await findMatching(q, at, others, presentIn(list, entries, without))
-  return { count: matching.size, next: entries.length < mostExamined ? null : (entries.at(-1)?.item ?? null) }
+  return { count: matching.size, next: entries.length < maxExamined ? null : (entries.at(-1)?.item ?? null) }
 }
 
 /** The fields that have no complete index of items in the declared version. */
@@ -174,7 +174,7 @@ async function examine(list: OpenList, { where, without, limit, begin, read }: E
   const found: IndexEntry[] = []
   let last = begin
   let examined = 0
-  let most = where.length === 0 ? limit + 1 : Math.min(mostExamined, 4 * limit)
+  let most = where.length === 0 ? limit + 1 : Math.min(maxExamined, 4 * limit)
   for (;;) {
     const entries = await read(last, most)
     const matching = await findMatching(list.queries, list.address, where, presentIn(list, entries, without))
@@ -183,8 +183,8 @@ async function examine(list: OpenList, { where, without, limit, begin, read }: E
     examined += entries.length
     if (found.length > limit) return pageOf(found, limit)
     if (entries.length < most) return { entries: found, next: null }
-    if (examined >= mostExamined) return { entries: found, next: last }
-    most = mostExamined
+    if (examined >= maxExamined) return { entries: found, next: last }
+    most = maxExamined
   }
 }
 

@@ -199,8 +199,8 @@ export interface PageStart {
 }
 
 /** The most numbers of a page, and of the pages before. */
-const mostOfPage = 12
-const mostBefore = 4
+const maxOfPage = 12
+const maxBefore = 4
 
 /**
  * The start of the page after these items. A page whose items were all deleted leaves the items before it.
@@ -211,9 +211,9 @@ const mostBefore = 4
 export function startAfter(position: number, read: readonly number[], before: PageStart | null): IndexEntry {
   // The last four items, and then fewer and fewer: it is enough that one of them still exists.
   const chosen = new Set<number>()
-  for (let back = 1; back <= read.length && chosen.size < mostOfPage; back += back < 4 ? 1 : back)
+  for (let back = 1; back <= read.length && chosen.size < maxOfPage; back += back < 4 ? 1 : back)
     chosen.add(read[read.length - back] ?? 0)
-  const anchors = [...(before?.anchors.slice(-mostBefore) ?? []), ...[...chosen].toReversed()]
+  const anchors = [...(before?.anchors.slice(-maxBefore) ?? []), ...[...chosen].toReversed()]
   return { item: position, key: anchors.join(',') }
 }
 

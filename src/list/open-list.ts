@@ -35,7 +35,7 @@ import type { Span } from './order-branch.ts'
 import { OrderTree, type StoredNode } from './order-tree.ts'
 
 /** The most items that one statement deletes. The trigger in migration 0001 has the same number. */
-const mostClearedAtOnce = 2048
+const maxClearedAtOnce = 2048
 
 export class OpenList {
   readonly address: ListAddress
@@ -126,20 +126,20 @@ export class OpenList {
     return inOrder(this.address.list, items, await findItems(this.queries, this.address, items))
   }
 
-  /** The first of the items at these positions that fit into `mostBytes`, but at least one. */
-  async itemsUpTo(span: Span, mostBytes: number): Promise<StoredItem[]> {
-    return this.numberedUpTo(this.order.items(span), mostBytes)
+  /** The first of the items at these positions that fit into `maxBytes`, but at least one. */
+  async itemsUpTo(span: Span, maxBytes: number): Promise<StoredItem[]> {
+    return this.numberedUpTo(this.order.items(span), maxBytes)
   }
 
-  /** The first of the items with these numbers that fit into `mostBytes`, but at least one. */
-  async numberedUpTo(numbers: readonly number[], mostBytes: number): Promise<StoredItem[]> {
+  /** The first of the items with these numbers that fit into `maxBytes`, but at least one. */
+  async numberedUpTo(numbers: readonly number[], maxBytes: number): Promise<StoredItem[]> {
     const { list } = this.address
     const sized = inOrder(list, numbers, await findSmallItems(this.queries, this.address, numbers))
     const kept: SizedItem[] = []
     let bytes = 0
     for (const item of sized) {
       bytes += item.bytes
-      if (kept.length > 0 && bytes > mostBytes) break
+      if (kept.length > 0 && bytes > maxBytes) break
       kept.push(item)
     }
     const large = kept.filter(({ small }) => small === null).map(({ item }) => item)
@@ -314,7 +314,7 @@ export class OpenList {
         { steps: isKept ? await readableOrNull(async () => clearingSteps(await this.loadAll())) : null },
       ])
     }
-    if (this.length > mostClearedAtOnce) {
+    if (this.length > maxClearedAtOnce) {
       const { nextItem, nextNode } = this.#head
       await Promise.all([
         markRemoved(tx, this.address, { lastItem: nextItem - 1, lastNode: nextNode - 1 }),

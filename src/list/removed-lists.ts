@@ -15,7 +15,7 @@ const batchRows = 500
 const lookAgainMs = 600_000
 const afterFailureMs = 5000
 /** Actors per search of a sharded database. */
-const mostFound = 500
+const maxFound = 500
 
 export interface RemovedListsDeps {
   readonly store: Store
@@ -102,7 +102,7 @@ export class RemovedLists {
     try {
       const found = await store.readAllServers<{ actorId: string }>(
         '/* removed lists */ SELECT DISTINCT actor_id AS "actorId" FROM removed_list LIMIT $1',
-        mostFound,
+        maxFound,
       )
       return found.map(({ actorId }) => actorId)
     } catch (error) {

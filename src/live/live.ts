@@ -64,8 +64,8 @@ const watchMs = 90_000
 const renewMs = 30_000
 const keepMs = 300_000
 /** Limits of changes that wait for one watcher. A watcher that exceeds them is ended, so that its client starts again. */
-const mostWaiting = 1000
-const mostWaitingCharacters = 262_144
+const maxWaiting = 1000
+const maxWaitingCharacters = 262_144
 
 interface Watch {
   readonly actorId: string
@@ -176,7 +176,7 @@ export class Live {
   async #missed(actorId: string, after: number, upTo: number): Promise<readonly LiveChange[] | null> {
     const count = upTo - after
     if (count === 0) return []
-    if (count < 0 || count > mostWaiting) return null
+    if (count < 0 || count > maxWaiting) return null
     const found = await this.#deps.store.read((q) => findChanges(q, new Map([[actorId, after]])))
     const missed = found.filter(({ number }) => number <= upTo)
     return missed.length === count ? missed.map(changeOf) : null
@@ -246,7 +246,7 @@ export class Live {
     const isNext = change.number === watch.seen + 1
     watch.seen = change.number
     watch.waitingCharacters += change.detail.length
-    if (!isNext || watch.waiting.length >= mostWaiting || watch.waitingCharacters > mostWaitingCharacters) {
+    if (!isNext || watch.waiting.length >= maxWaiting || watch.waitingCharacters > maxWaitingCharacters) {
       this.#release(watch)
       return
     }

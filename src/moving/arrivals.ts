@@ -63,13 +63,13 @@ const staleMs = 86_400_000
 const longestMs = 30 * staleMs
 /** The new service asks the old address by itself after this time, because the old service may be gone since its notice. */
 const askAfterMs = 600_000
-const mostAsked = 100
+const maxAsked = 100
 /** Archives that wait for a notice. The old service sends one again that had to make room. */
-const mostStored = 16
+const maxStored = 16
 /** Archives that one sender may send at the same time. Until an archive is complete, it does not count as stored. */
-const mostOfSender = 8
+const maxOfSender = 8
 /** Addresses that are remembered as earlier homes. */
-const mostOrigins = 10
+const maxOrigins = 10
 
 type Waiting = Pick<Arrival, 'actorId' | 'createdAt' | 'tokenHash'>
 
@@ -90,7 +90,7 @@ type Answer =
 export class Arrivals {
   readonly #deps: ArrivalsDeps
   readonly #ofMove = new ConcurrencyLimit(1, 'This move', 'archives')
-  readonly #ofSender = new ConcurrencyLimit(mostOfSender, 'This sender', 'archives')
+  readonly #ofSender = new ConcurrencyLimit(maxOfSender, 'This sender', 'archives')
   /** The announcement that was asked last. */
   #asked: Waiting = first
 
@@ -124,7 +124,7 @@ export class Arrivals {
       )
     if (left !== null) await this.#requireChain(left, from, home)
     const keys = await this.#keysFor(left)
-    const origins = JSON.stringify([from, ...originsOf(left)].slice(0, mostOrigins))
+    const origins = JSON.stringify([from, ...originsOf(left)].slice(0, maxOrigins))
     return store.write(async (tx) => {
       await requireFree(tx, actorId)
       const [earlier, sameToken] = [
@@ -227,9 +227,9 @@ export class Arrivals {
   async settleWaiting(): Promise<void> {
     const { store, now, landings } = this.#deps
     // Announcements whose addresses do not answer stay for a month, and must not keep later ones from their turn.
-    const found = await store.readAllServers<Waiting>(...waitingArrivals(now() - askAfterMs, this.#asked, mostAsked))
-    const waiting = found.toSorted(byAge).slice(0, mostAsked)
-    this.#asked = waiting[mostAsked - 1] ?? first
+    const found = await store.readAllServers<Waiting>(...waitingArrivals(now() - askAfterMs, this.#asked, maxAsked))
+    const waiting = found.toSorted(byAge).slice(0, maxAsked)
+    this.#asked = waiting[maxAsked - 1] ?? first
     for (const { actorId, tokenHash } of waiting) {
       const arrival = await store.read((q) => findAnnounced(q, actorId, tokenHash))
       if (arrival === null) continue
@@ -324,7 +324,7 @@ export class Arrivals {
   /** Makes room, so that archives without a notice never take more than some space. */
   async #dropSurplus(): Promise<void> {
     const { store, spool } = this.#deps
-    const surplus = await store.readAllServers<Pick<Arrival, 'actorId' | 'tokenHash'>>(...surplusArchives(mostStored))
+    const surplus = await store.readAllServers<Pick<Arrival, 'actorId' | 'tokenHash'>>(...surplusArchives(maxStored))
     for (const { actorId, tokenHash } of surplus) {
       await store.write(async (tx) => {
         const arrival = await findAnnounced(tx, actorId, tokenHash)

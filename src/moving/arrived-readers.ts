@@ -44,7 +44,7 @@ const queries: Readonly<Record<ReaderKind, string>> = {
 }
 
 /** More readers of a kind are not shown, so they cannot be kept. */
-export const mostShownReaders = 5000
+export const maxShownReaders = 5000
 /** No actor has more. */
 const all = Number.MAX_SAFE_INTEGER
 

@@ -14,7 +14,7 @@ import {
   endOtherReaders,
   type ReaderEnds,
   findReaders,
-  mostShownReaders,
+  maxShownReaders,
   readersVersion,
 } from './arrived-readers.ts'
 import {
@@ -61,7 +61,7 @@ export interface ArrivedReaders {
 /** The readers that the owner keeps: all of the list with this version, or those with these keys. */
 export type ReaderChoice = { readonly allOf: string } | { readonly keys: readonly string[] }
 
-const mostShown = 200
+const maxShown = 200
 
 export class ArrivalClaims {
   readonly #deps: ArrivalClaimsDeps
@@ -91,7 +91,7 @@ export class ArrivalClaims {
 
   /** Call this with the owner's code alone, because the list has names and addresses. */
   async readers(actorId: string): Promise<ArrivedReaders> {
-    const readers = await this.#deps.store.read((q) => findReaders(q, actorId, mostShownReaders))
+    const readers = await this.#deps.store.read((q) => findReaders(q, actorId, maxShownReaders))
     return { readers, version: readersVersion(readers) }
   }
 
@@ -159,7 +159,7 @@ export class ArrivalClaims {
     const arrival = await store.read((q) => findArrival(q, actorId))
     if (arrival === null) return null
     const [{ counts }, peers] = await store.read((q) =>
-      Promise.all([countPeers(q, actorId), findArrivalPeers(q, actorId, mostShown)]),
+      Promise.all([countPeers(q, actorId), findArrivalPeers(q, actorId, maxShown)]),
     )
     return { originUrl: arrival.originUrl, hereAt: arrival.hereAt ?? 0, counts, peers }
   }

@@ -89,7 +89,7 @@ export interface ShownDeparture extends Pick<Departure, 'url' | 'state' | 'reaso
   readonly claimUrl: string
 }
 
-const mostRunning = 2
+const maxRunning = 2
 /** The pause until callbacks have ended. */
 const quietMs = 500
 /** The pause while the new service unpacks the archive. */
@@ -237,7 +237,7 @@ export class Departures {
     return true
   }
 
-  readonly jobQueue: JobQueue = singleRunQueue(mostRunning, {
+  readonly jobQueue: JobQueue = singleRunQueue(maxRunning, {
     kind: 'move',
     run: (job, signal) => this.#run(job, signal),
     longestMs: longestPauseMs,

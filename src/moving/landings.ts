@@ -54,9 +54,9 @@ export interface LandingsDeps extends Pick<RestoreDeps, 'keyRing' | 'bytes' | 'u
 
 const shortestPauseMs = 10_000
 const longestPauseMs = 3_600_000
-const mostRunning = 4
+const maxRunning = 4
 /** Attempts to unpack an archive. The old service has the actor until then, and an id that waits for one archive is blocked for others. */
-const mostAttempts = 10
+const maxAttempts = 10
 /** How long a request waits for the archive to be unpacked. */
 const longestWaitMs = 5000
 
@@ -122,7 +122,7 @@ export class Landings {
     }
   }
 
-  readonly jobQueue: JobQueue = singleRunQueue(mostRunning, {
+  readonly jobQueue: JobQueue = singleRunQueue(maxRunning, {
     kind: 'arrival',
     run: (job, signal) => this.#run(job, signal),
     longestMs: longestPauseMs,
@@ -185,7 +185,7 @@ export class Landings {
       )
       return true
     } catch (error) {
-      const reason = refusalIn(error, attempts + 1 >= mostAttempts)
+      const reason = refusalIn(error, attempts + 1 >= maxAttempts)
       if (reason === null) throw error
       await this.#clear(actorId, async (tx) => {
         await this.#refuse(tx, arrival, reason)

@@ -62,9 +62,9 @@ interface Attempt {
   readonly stated?: string
 }
 
-const mostAtOnce = 8
+const maxAtOnce = 8
 /** Peers of one run. */
-const mostPeers = 64
+const maxPeers = 64
 
 export class MovedRelationships {
   readonly #deps: MovedRelationshipsDeps
@@ -79,7 +79,7 @@ export class MovedRelationships {
     const { actorId } = arrival
     const actor = await store.read((q) => findActor(q, actorId))
     if (actor?.residence !== 'here') return null
-    const due = await store.read((q) => findDuePeers(q, actorId, now(), mostPeers))
+    const due = await store.read((q) => findDuePeers(q, actorId, now(), maxPeers))
     const waiting = due[Symbol.iterator]()
     const lane = async (): Promise<void> => {
       for (const peer of waiting) {
@@ -87,7 +87,7 @@ export class MovedRelationships {
         await this.#attempt(arrival, actor, peer)
       }
     }
-    await Promise.all(Array.from({ length: mostAtOnce }, lane))
+    await Promise.all(Array.from({ length: maxAtOnce }, lane))
     signal.throwIfAborted()
     return (await store.read((q) => countPeers(q, actorId))).dueAt
   }

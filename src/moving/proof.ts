@@ -8,7 +8,7 @@ const statementType = 'actor-moved+jwt'
 /** Seconds. A statement carries a secret, so a copy of it is soon worth nothing. */
 const statementSeconds = 300
 /** How far the clocks of two services may differ. A time beyond it could make every later statement look old. */
-export const mostSkewMs = 60_000
+export const maxSkewMs = 60_000
 
 /** The key pair of one home of an actor, as JSON of two JSON Web Keys (RFC 8037). */
 export interface HomeKeys {
@@ -147,7 +147,7 @@ export async function verifyStatement(
   if (movedAt > statedAt) throw new Error('The statement is older than the move')
   if (exp === undefined || exp <= iat || exp > iat + statementSeconds)
     throw new Error(`The statement is not valid for 1 to ${statementSeconds} seconds`)
-  if (exp * 1000 + mostSkewMs < now) throw new Error('The statement has expired')
+  if (exp * 1000 + maxSkewMs < now) throw new Error('The statement has expired')
   return { from, actorId: sub, peer: String(payload.aud), secret, isApproved: approved, movedAt, statedAt }
 }
 
@@ -155,7 +155,7 @@ export async function verifyStatement(
 function requireNotAhead(value: unknown, now: number): asserts value is number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
     throw new Error('A time of the move is not a whole number of milliseconds')
-  if (value > now + mostSkewMs) throw new Error('A time of the move is in the future')
+  if (value > now + maxSkewMs) throw new Error('A time of the move is in the future')
 }
 
 async function sign(

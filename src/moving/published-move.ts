@@ -51,7 +51,7 @@ export async function readMove(client: PeerClient, address: string): Promise<Mov
     return { kind: 'failed', reason: 'The statement of the address about moves is not complete' }
   const list = (name: string): string[] =>
     (elements(fields.get(name) ?? known('[]')) ?? []).map((one) => stringValue(one) ?? '')
-  const [cameFrom, notices] = [list('from'), list('notices').slice(0, mostNotices)]
+  const [cameFrom, notices] = [list('from'), list('notices').slice(0, maxNotices)]
   return { kind: 'read', home: { publicKey, cameFrom, leaving, notices, isDeleted } }
 }
 
@@ -63,9 +63,9 @@ function leavingIn(text: (name: string) => string | null): PublishedMove | null 
 }
 
 /** Former addresses of one home. */
-const mostNotices = 10
+const maxNotices = 10
 /** Services that an actor left one after the other, before a peer noticed the first move. */
-const mostMoves = 5
+const maxMoves = 5
 
 /**
  * Follows the signed notices from a home on. Each address that a notice names must state that the actor came from there, and
@@ -79,7 +79,7 @@ export async function followMoves(
   to: string | null,
 ): Promise<Followed> {
   let at: Step = { address: start, publicKey: startKey, left: null }
-  for (let moves = 0; moves <= mostMoves; moves += 1) {
+  for (let moves = 0; moves <= maxMoves; moves += 1) {
     const reading = await readMove(client, at.address)
     if (reading.kind === 'failed') return reading
     const home = reading.kind === 'read' ? reading.home : null

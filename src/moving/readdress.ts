@@ -52,13 +52,13 @@ export interface ReaddressProgress {
   readonly actorId: string
 }
 
-const mostRead = 200
+const maxRead = 200
 /** The work of one actor begins for so many milliseconds on average, so that peers of many actors are not called at once. */
 const pauseMs = 50
 /** A job that is due later would mean a wrong clock. */
 const longestMs = 3_000_000
 /** Addresses that are remembered. */
-const mostOrigins = 10
+const maxOrigins = 10
 
 /** Does one actor after the other, each in a transaction. A run that was killed is continued by the next one. */
 export async function* readdress(deps: ReaddressDeps, change: AddressChange): AsyncGenerator<ReaddressProgress, void> {
@@ -71,7 +71,7 @@ export async function* readdress(deps: ReaddressDeps, change: AddressChange): As
   const skipped: string[] = []
   let [actors, peers, after] = [0, 0, '']
   for (;;) {
-    const page = await store.read((q) => actorsWithPeers(q, after, mostRead))
+    const page = await store.read((q) => actorsWithPeers(q, after, maxRead))
     for (const { actorId } of page) {
       const dueAt = begunAt + Math.min(longestMs, actors * pauseMs)
       const waiting = await readdressActor(deps, actorId, change, dueAt)
@@ -80,7 +80,7 @@ export async function* readdress(deps: ReaddressDeps, change: AddressChange): As
       yield { actors, peers, skipped, actorId }
       after = actorId
     }
-    if (page.length < mostRead) break
+    if (page.length < maxRead) break
   }
   if (skipped.length > 0) return
   await store.write((tx) => setKnownAddress(tx, { url: change.to, asksAgain: change.asksAgain }))
@@ -153,7 +153,7 @@ async function addFormerAddress(
   const origins = JSON.parse(arrival.origins) as string[]
   // The service may have come back to an address that it left, and peers know the one in between.
   if (isRepeated ? origins.includes(address) : origins[0] === address) return false
-  const all = [address, ...origins.filter((origin) => origin !== address)].slice(0, mostOrigins)
+  const all = [address, ...origins.filter((origin) => origin !== address)].slice(0, maxOrigins)
   // Later than the last change: peers compare the times.
   const hereAt = Math.max(now, (arrival.hereAt ?? 0) + 1)
   await addOrigin(tx, arrival, { origins: JSON.stringify(all), hereAt })

@@ -29,7 +29,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
 }
 
 /** Maximum depth of logged causes: an error may be its own cause. */
-const mostCauses = 4
+const maxCauses = 4
 
 /** Returns an error with its causes, each truncated. It omits the values that the error concerns, which are user data. */
 function describeError(error: unknown, depth = 0): object {
@@ -50,7 +50,7 @@ function describe(error: unknown, depth: number): object {
     code: typeof code === 'number' ? code : textOf(code),
     reason: textOf(detail?.reason),
     stack: textOf(error.stack),
-    cause: cause === undefined || depth === mostCauses ? undefined : describeError(cause, depth + 1),
+    cause: cause === undefined || depth === maxCauses ? undefined : describeError(cause, depth + 1),
   }
 }
 

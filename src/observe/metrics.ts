@@ -72,7 +72,7 @@ export interface PeerCalled {
 }
 
 /** Maximum number of hosts with their own label. */
-const mostHosts = 100
+const maxHosts = 100
 
 /** Heap and event loop belong to the process. Their collectors cannot be removed, so they are installed once. */
 const ofProcess = new Registry()
@@ -118,7 +118,7 @@ function createInstruments(registry: Registry) {
 export function createMetrics(version: string): Metrics {
   const registry = new Registry()
   if (ofProcess.getMetricsAsArray().length === 0) collectDefaultMetrics({ register: ofProcess, prefix: 'troupe_' })
-  const hosts = new HostLabels(mostHosts)
+  const hosts = new HostLabels(maxHosts)
   const metrics = createInstruments(registry)
   const requests = new Durations('troupe_http_request_duration_seconds', 'Duration of requests, by route', [
     'route',

@@ -10,7 +10,7 @@ const longestParent = 256
 /** Maximum length of `tracestate`, in characters: the minimum that section 3.3.1.5 requires to forward. */
 const longestState = 512
 /** Maximum number of members of `tracestate` (section 3.3.1.1). */
-const mostMembers = 32
+const maxMembers = 32
 
 const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
@@ -34,7 +34,7 @@ export function readTraceContext(traceparent: unknown, tracestate: unknown): Spa
 /** Drops malformed members and keeps the others without interpreting them. */
 function readState(tracestate: unknown): TraceState | null {
   if (typeof tracestate !== 'string' || tracestate.length > longestState) return null
-  if (tracestate.split(',').length > mostMembers) return null
+  if (tracestate.split(',').length > maxMembers) return null
   const state = createTraceState(tracestate)
   return state.serialize() === '' ? null : state
 }

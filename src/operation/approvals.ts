@@ -85,10 +85,10 @@ export const heldBecause = {
 
 /** Lifetime of a request for approval, an unused approval and a denial. */
 const waitMs = 15 * 60_000
-const mostWaiting = 20
+const maxWaiting = 20
 /** The most runs of one approved call that asks its client questions. */
-const mostRuns = 10
-export const mostListed = 100
+const maxRuns = 10
+export const maxListed = 100
 /** Longest arguments that an owner is asked to review, in characters of JSON. A page shows all of them. */
 export const longestArguments = 16_384
 
@@ -179,7 +179,7 @@ export class Approvals {
       if (found?.state === 'denied') return { answer: 'denied' }
       if (found !== null) return this.#waiting(found)
       await deleteExpiredApprovals(tx, at, tx.isSharded ? actor.id : null)
-      if ((await countWaiting(tx, actor.id, caller.peerId, at)) >= mostWaiting) {
+      if ((await countWaiting(tx, actor.id, caller.peerId, at)) >= maxWaiting) {
         throw new ServiceError(
           'too_many_requests',
           'Cannot request approval: too many calls of this client wait for the owner',
@@ -204,7 +204,7 @@ export class Approvals {
     { approvalId, expiresAt, runs }: Extract<ApprovalAnswer, { answer: 'granted' }>,
   ): Promise<void> {
     const { store, now } = this.#deps
-    if (runs >= mostRuns) return
+    if (runs >= maxRuns) return
     await store.writeActor(actor.id, (tx) =>
       moveApproval(tx, actor.id, approvalId, { from: 'used', to: 'approved', now: now(), until: expiresAt }),
     )
@@ -234,13 +234,13 @@ export class Approvals {
     const before = cursor === null ? null : parseCursor(cursor)
     if (cursor !== null && before === null)
       throw new ServiceError('bad_request', 'Cannot list the approvals: invalid cursor; request the first page again')
-    const rows = await store.read((q) => findWaiting(q, actorId, now(), { limit: mostListed + 1, before }))
-    const listed = rows.slice(0, mostListed)
+    const rows = await store.read((q) => findWaiting(q, actorId, now(), { limit: maxListed + 1, before }))
+    const listed = rows.slice(0, maxListed)
     const last = listed.at(-1)
     return {
       approvals: listed.map((row) => this.#shown(row)),
       next:
-        rows.length > mostListed && last !== undefined ? cursorOf({ at: last.createdAt, id: last.approvalId }) : null,
+        rows.length > maxListed && last !== undefined ? cursorOf({ at: last.createdAt, id: last.approvalId }) : null,
     }
   }
 

@@ -37,12 +37,12 @@ export interface OnceRequest extends OnceKey {
 
 const keptMs = 86_400_000
 /** The largest body that is kept. Of a larger one, only the status and headers are kept. */
-const mostKeptBytes = 262_144
-const mostKeptGrants = 1000
+const maxKeptBytes = 262_144
+const maxKeptGrants = 1000
 const cleanMs = 3_600_000
 /** Poll interval and number of polls for a request that may run in another process. */
 const lookMs = 100
-const mostLooks = 100
+const maxLooks = 100
 
 export class Once {
   readonly #deps: OnceDeps
@@ -99,7 +99,7 @@ export class Once {
 
   async #answered(asked: OnceRequest): Promise<KeptAnswer> {
     const { store, keyRing, timers } = this.#deps
-    for (let looks = 0; looks < mostLooks; looks++) {
+    for (let looks = 0; looks < maxLooks; looks++) {
       const row = await store.read((q) => findOnce(q, asked))
       if (row === null) break
       if (row.request !== asked.request) throw new ServiceError('key_reused')
@@ -121,7 +121,7 @@ export class Once {
 
 function kept({ status, headers, body, isTooLarge: isStream, grants = [] }: KeptAnswer): KeptAnswer {
   const isTooLarge =
-    isStream === true || (body !== null && Buffer.byteLength(body) > mostKeptBytes) || grants.length > mostKeptGrants
+    isStream === true || (body !== null && Buffer.byteLength(body) > maxKeptBytes) || grants.length > maxKeptGrants
   // Without its body, the response has nothing that the rights protect.
   return isTooLarge ? { status, headers, body: null, isTooLarge } : { status, headers, body, grants }
 }

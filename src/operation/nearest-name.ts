@@ -2,7 +2,7 @@
 
 /** Longer names are not compared, because a comparison takes time proportional to the product of both lengths. */
 const longest = 64
-const mostCompared = 500
+const maxCompared = 500
 
 /** The name with the fewest edits, at most a third of its length. Case, `-` and `_` do not count. Null without such a name. */
 export function nearestName(given: string, names: readonly string[]): string | null {
@@ -10,7 +10,7 @@ export function nearestName(given: string, names: readonly string[]): string | n
   if (plain.length === 0 || plain.length > longest) return null
   let nearest: string | null = null
   let fewest = Number.POSITIVE_INFINITY
-  for (const name of names.slice(0, mostCompared)) {
+  for (const name of names.slice(0, maxCompared)) {
     const other = plainOf(name)
     if (other.length > longest) continue
     const edits = editsBetween(plain, other)

@@ -2,7 +2,7 @@
 import type { Queries } from '../store/store.ts'
 
 /** Relationships and sessions that are shown. The counts have no limit. */
-export const mostShown = 100
+export const maxShown = 100
 
 export interface ActorFacts {
   readonly id: string
@@ -117,7 +117,7 @@ function shownRelationships(q: Queries, id: string): Promise<ShownRelationship[]
        last_accessed AS "lastAccessed"
      FROM trust WHERE actor_id = $1 ORDER BY peer_id LIMIT $2`,
     id,
-    mostShown,
+    maxShown,
   )
 }
 
@@ -126,6 +126,6 @@ function shownSessions(q: Queries, id: string): Promise<ShownSession[]> {
     `SELECT device, began_with AS "beganWith", created_at AS "createdAt", last_used_at AS "lastUsedAt"
      FROM token_chain WHERE actor_id = $1 AND kind = 'session' ORDER BY last_used_at DESC LIMIT $2`,
     id,
-    mostShown,
+    maxShown,
   )
 }

@@ -5,9 +5,9 @@ import { byKey } from '../store/by-key.ts'
 import type { Queries, Store } from '../store/store.ts'
 
 /** Rows of one actor that are counted. With more, the counts are lower limits. */
-export const mostCounted = 1000
+export const maxCounted = 1000
 
-/** Counts of one actor. Each stops after `mostCounted` rows. */
+/** Counts of one actor. Each stops after `maxCounted` rows. */
 export interface ListedFacts {
   readonly id: string
   readonly values: number
@@ -65,7 +65,7 @@ export async function findActorsByCreator(
 /** The counts of the actors, in one statement. A sharded database asks only the servers of these actors. */
 export async function findListedFacts(q: Queries, ids: readonly string[]): Promise<ReadonlyMap<string, ListedFacts>> {
   const some = (columns: string, table: string): string =>
-    `(SELECT ${columns} FROM ${table} AS t WHERE t.actor_id = r.id LIMIT ${mostCounted}) AS part`
+    `(SELECT ${columns} FROM ${table} AS t WHERE t.actor_id = r.id LIMIT ${maxCounted}) AS part`
   const sizes = (table: string): string =>
     `SELECT COALESCE(sum(size), 0) FROM ${some('octet_length(t.value) AS size', table)}`
   const last = (column: string, table: string): string => `SELECT max(at) FROM ${some(`t.${column} AS at`, table)}`

@@ -58,8 +58,8 @@ export interface ProgramReport {
 }
 
 const actorsOnAPage = 25
-const mostFound = 50
-const mostFailing = 100
+const maxFound = 50
+const maxFailing = 100
 const programsOnAPage = 50
 const newest: ActorPlace = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
 
@@ -89,12 +89,12 @@ export class Reports {
   async #found(search: string): Promise<ActorReport> {
     const { store } = this.#deps
     const [named, byId] = await Promise.all([
-      findActorsByCreator(store, search, mostFound + 1),
+      findActorsByCreator(store, search, maxFound + 1),
       parseActorId(search) === null ? null : store.read((q) => findActor(q, search)),
     ])
     const others = named.filter(({ id }) => id !== byId?.id)
     const all = byId === null ? others : [byId, ...others]
-    return { actors: await this.#withFacts(all.slice(0, mostFound)), next: null, isCut: all.length > mostFound }
+    return { actors: await this.#withFacts(all.slice(0, maxFound)), next: null, isCut: all.length > maxFound }
   }
 
   async #withFacts(actors: readonly ListedActor[]): Promise<readonly ReportedActor[]> {
@@ -125,11 +125,11 @@ export class Reports {
   async failures(): Promise<FailureReport> {
     const { store } = this.#deps
     const [deliveries, work] = await Promise.all([
-      findFailingDeliveries(store, mostFailing + 1),
-      findStoppedWork(store, mostFailing + 1),
+      findFailingDeliveries(store, maxFailing + 1),
+      findStoppedWork(store, maxFailing + 1),
     ])
-    const isCut = deliveries.length > mostFailing || work.length > mostFailing
-    return { deliveries: deliveries.slice(0, mostFailing), work: work.slice(0, mostFailing), isCut }
+    const isCut = deliveries.length > maxFailing || work.length > maxFailing
+    return { deliveries: deliveries.slice(0, maxFailing), work: work.slice(0, maxFailing), isCut }
   }
 
   async programs(after: string): Promise<ProgramReport> {

@@ -29,7 +29,7 @@ export type Withdrawal = {
 }
 
 /** The most grants of one category to one peer. */
-export const mostGrants = 1000
+export const maxGrants = 1000
 export const longestPattern = 1024
 
 type GrantsByCategory = ReadonlyMap<RuledCategory, readonly PatternGrant[]>
@@ -149,7 +149,7 @@ function shown(value: unknown): string {
 export function withGrants(rules: OverrideRules, added: GrantsByCategory): OverrideRules {
   return changed(rules, added, (category, before, grants) => {
     const after = [...without(before, grants), ...grants]
-    if (after.length > mostGrants) throw refused('grant', `${category} would have more than ${mostGrants} grants`)
+    if (after.length > maxGrants) throw refused('grant', `${category} would have more than ${maxGrants} grants`)
     return after
   })
 }

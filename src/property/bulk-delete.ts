@@ -145,11 +145,11 @@ async function deletePart(
 }
 
 /** More values than this have one change together, so that a subscription gets one diff for a page of values. */
-const mostSingle = 64
+const maxSingle = 64
 
 function removals(part: readonly ListedProperty[]): readonly Change[] {
   const values = part.filter(({ kind }) => kind === 'value')
-  const isTogether = values.length > mostSingle
+  const isTogether = values.length > maxSingle
   const single = isTogether ? part.filter(({ kind }) => kind !== 'value') : part
   const blob = object(values.map(({ name }) => [name, absent]))
   return [

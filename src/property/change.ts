@@ -113,12 +113,12 @@ export function changedNames(changes: readonly Change[]): string[] {
 /** Maximum length of a value in a description, in characters. A watcher reads a longer value itself. */
 const longestValue = 2048
 /** A transaction with more changes is described by the names alone. */
-const mostDescribed = 64
+const maxDescribed = 64
 
 /** Describes changes for watchers: the operation, and the new value where it is short. */
 export function recordedChanges(changes: readonly Change[]): readonly RecordedChange[] {
   const described = changes.flatMap(describe)
-  return described.length > mostDescribed ? changedNames(changes) : described
+  return described.length > maxDescribed ? changedNames(changes) : described
 }
 
 function describe({ subtarget, resource, blob, list }: Change): RecordedChange[] {
@@ -155,5 +155,5 @@ function short(name: string, value: JsonText): (readonly [string, JsonText])[] {
 
 function shortItems(items: readonly JsonText[]): (readonly [string, JsonText])[] {
   const characters = items.reduce((sum, item) => sum + item.length, 0)
-  return items.length > mostDescribed || characters > longestValue ? [] : [['items', array(items)]]
+  return items.length > maxDescribed || characters > longestValue ? [] : [['items', array(items)]]
 }

@@ -15,9 +15,9 @@ import {
 } from '../list/list.ts'
 
 /** The default and greatest number of items of a page. */
-export const mostQueried = 1000
+export const maxQueried = 1000
 /** The most fields that a query compares. */
-const mostConditions = 8
+const maxConditions = 8
 
 export interface GivenQuery {
   /** The value that each field must have. */
@@ -30,9 +30,9 @@ export interface GivenQuery {
 }
 
 /** @throws ServiceError `bad_request` */
-export function readItemQuery({ where, sort, limit = mostQueried, after }: GivenQuery): ItemQuery {
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostQueried)
-    throw new ServiceError('bad_request', `Invalid limit: expected a whole number from 1 to ${mostQueried}.`)
+export function readItemQuery({ where, sort, limit = maxQueried, after }: GivenQuery): ItemQuery {
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxQueried)
+    throw new ServiceError('bad_request', `Invalid limit: expected a whole number from 1 to ${maxQueried}.`)
   const isDescending = sort?.startsWith('-') === true
   const field = isDescending ? sort?.slice(1) : sort
   if (field === '') throw new ServiceError('bad_request', 'Invalid sort: expected the name of a field.')
@@ -46,8 +46,8 @@ export function readItemQuery({ where, sort, limit = mostQueried, after }: Given
 
 /** @throws ServiceError `bad_request` */
 export function readWhere(where: ReadonlyMap<string, JsonText>): FieldKey[] {
-  if (where.size > mostConditions)
-    throw new ServiceError('bad_request', `Invalid where: expected at most ${mostConditions} fields.`)
+  if (where.size > maxConditions)
+    throw new ServiceError('bad_request', `Invalid where: expected at most ${maxConditions} fields.`)
   return [...where].map(([field, value]) => {
     const key = valueKey(value)
     if (key === noKey)
@@ -127,7 +127,7 @@ export const listPartQuery = {
   limit: optional(
     integerField('Maximum number of items. Default: 1000 with `start` or in a query, otherwise all', {
       least: 1,
-      most: mostQueried,
+      most: maxQueried,
     }),
   ),
   sort: optional(stringField('A field to sort by, after `-` for a descending order')),

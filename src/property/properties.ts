@@ -28,9 +28,9 @@ import type { Expected } from './values.ts'
 import type { PropertyVersion, Versions } from './version.ts'
 
 /** The most parts of values that `parts` examines. */
-const mostParts = 2000
+const maxParts = 2000
 /** `parts` ends after values of this length together. */
-const mostPartCharacters = 4_194_304
+const maxPartCharacters = 4_194_304
 
 interface PropertiesDeps extends BulkDeleteDeps {
   readonly readReplicas: Pick<ReadReplicas, 'within'>
@@ -491,7 +491,7 @@ export class Properties {
 
   /**
    * The outermost readable parts of values whose full value the caller may not read, after the hooks. Examines at most
-   * `mostParts` parts, and ends after `mostPartCharacters`.
+   * `maxParts` parts, and ends after `maxPartCharacters`.
    */
   async parts(access: Access): Promise<readonly { readonly path: readonly string[]; readonly value: JsonText }[]> {
     const { kindDeps } = this.#deps
@@ -500,10 +500,10 @@ export class Properties {
       right: 'read',
     })
     const found: { path: readonly string[]; value: JsonText }[] = []
-    let left = mostParts
+    let left = maxParts
     let characters = 0
     const look = async (path: readonly string[], value: JsonText): Promise<void> => {
-      if (left-- <= 0 || characters > mostPartCharacters) return
+      if (left-- <= 0 || characters > maxPartCharacters) return
       if (path.length > 1 && judge(path.join('/')).allowed) {
         const shown = await kindDeps.gate.runHooks(access, 'get', path, value)
         characters += shown?.length ?? 0
@@ -518,7 +518,7 @@ export class Properties {
       for (const row of rows) {
         if (isNeeded(row)) await look([row.name], kindDeps.declared.current(row).content)
       }
-      if (left <= 0 || characters > mostPartCharacters) break
+      if (left <= 0 || characters > maxPartCharacters) break
     }
     return found
   }

@@ -31,10 +31,10 @@ export interface SharedResult<R> {
   readonly place: number
 }
 
-const mostChanges = 32
-const mostCharacters = 262_144
+const maxChanges = 32
+const maxCharacters = 262_144
 /** The most keys that are remembered because their changes are announced. */
-const mostObserved = 1000
+const maxObserved = 1000
 
 /** `alone`: nothing was stored, so the change runs in a transaction of its own. */
 type Outcome<R> = SharedResult<R> | 'alone'
@@ -84,8 +84,8 @@ export class SharedChanges<T, R> {
     const waiting = this.#waiting.get(key)
     if (
       waiting !== undefined &&
-      waiting.changes.length < mostChanges &&
-      waiting.characters + characters <= mostCharacters
+      waiting.changes.length < maxChanges &&
+      waiting.characters + characters <= maxCharacters
     ) {
       waiting.changes.push(change)
       waiting.characters += characters
@@ -141,7 +141,7 @@ export class SharedChanges<T, R> {
       this.#observed.delete(key)
       return
     }
-    if (this.#observed.size >= mostObserved) this.#observed.clear()
+    if (this.#observed.size >= maxObserved) this.#observed.clear()
     this.#observed.add(key)
     const [first, ...others] = together.changes
     together.changes = [first]

@@ -22,7 +22,7 @@ import { DeliveryWorker } from './worker.ts'
 const dayMs = 86_400_000
 
 export function createPublisher(
-  { config, store, timers, log, now, mostDirectSubscriptions }: Runtime,
+  { config, store, timers, log, now, maxDirectSubscriptions }: Runtime,
   { permission, delivery }: { readonly permission: Permission; readonly delivery: DeliveryPort },
 ) {
   /** The entries of a transaction. One batch may send all of them, so the response must wait for them together. */
@@ -45,7 +45,7 @@ export function createPublisher(
     },
     announceWaiting: (tx, actorId) => store.afterCommit(tx, () => waitingChanges.wake(actorId)),
     // A response that waits for the callbacks waits for the diffs too.
-    mostDirectSubscriptions: config.synchronousCallbacks ? Number.POSITIVE_INFINITY : mostDirectSubscriptions,
+    maxDirectSubscriptions: config.synchronousCallbacks ? Number.POSITIVE_INFINITY : maxDirectSubscriptions,
   })
   const waitingChanges = new WaitingChanges({ store, timers, log, now, publisher })
   store.connect(waitingChanges)

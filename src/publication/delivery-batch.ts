@@ -112,8 +112,8 @@ const leastCompressedBytes = 1024
 const batchSize = { most: 100, characters: 2048 }
 const longestBatchMs = 500
 /** Queues that share the statements of a read. Their diffs are in memory at the same time. */
-const mostReadAtOnce = 32
-const mostCommittedAtOnce = 100
+const maxReadAtOnce = 32
+const maxCommittedAtOnce = 100
 
 const compressed = promisify(gzip)
 const nothing: BatchResult = {
@@ -181,9 +181,9 @@ export class DeliveryBatches {
     const { store, now } = deps
     // On a sharded database, the server of one actor may be down.
     const groupOf = (queue: QueueKey): string => (store.isSharded ? queue.actorId : '')
-    this.#starts = new Batches(mostReadAtOnce, (queues) => this.#read(queues), groupOf)
+    this.#starts = new Batches(maxReadAtOnce, (queues) => this.#read(queues), groupOf)
     this.#commits = new Batches(
-      mostCommittedAtOnce,
+      maxCommittedAtOnce,
       (outcomes) => store.write((tx) => commitOutcomes(tx, outcomes, now()), { durability: 'relaxed' }),
       ({ queue }) => groupOf(queue),
     )

@@ -425,11 +425,11 @@ export class Publications {
 }
 
 /** A number far beyond the counter only means "everything". */
-const mostAhead = 10_000_000
+const maxAhead = 10_000_000
 
 /** A peer that only polls notices a lower number itself. */
 function isAhead(acknowledged: number, { sequence, granularity }: PublisherSubscription): boolean {
-  return deliversCallbacks(granularity) && acknowledged > sequence && acknowledged - sequence <= mostAhead
+  return deliversCallbacks(granularity) && acknowledged > sequence && acknowledged - sequence <= maxAhead
 }
 
 function shown(diff: StoredDiff, scope: Scope, mayRead: MayRead): StoredDiff {

@@ -52,7 +52,7 @@ export interface PublisherDeps {
   /** Starts the writing of diffs after the transaction of their change has committed. */
   readonly announceWaiting: (tx: Transaction, actorId: string) => void
   /** The diffs of an actor with more subscriptions are written behind the response of the change. */
-  readonly mostDirectSubscriptions: number
+  readonly maxDirectSubscriptions: number
 }
 
 /** The properties that exist. */
@@ -61,7 +61,7 @@ export type PresentOf = (q: Queries, actorId: string) => Promise<Parameters<type
 /** A waiting change counts as so many subscriptions at least: reading it has a cost of its own. */
 const leastCost = 25
 /** The diffs of one statement have this many characters together, or are one. SQLite writes them without a pause. */
-const mostCharacters = 4_194_304
+const maxCharacters = 4_194_304
 /** A longer change counts as several subscriptions. */
 const charactersOfOne = 16_384
 
@@ -74,9 +74,9 @@ export class Publisher {
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
     if (actor.subscriptionCount === 0) return
-    const { mostDirectSubscriptions } = this.#deps
-    const isLong = actor.subscriptionCount * charactersOf(changes) > mostCharacters
-    if (actor.subscriptionCount > mostDirectSubscriptions || (isLong && Number.isFinite(mostDirectSubscriptions)))
+    const { maxDirectSubscriptions } = this.#deps
+    const isLong = actor.subscriptionCount * charactersOf(changes) > maxCharacters
+    if (actor.subscriptionCount > maxDirectSubscriptions || (isLong && Number.isFinite(maxDirectSubscriptions)))
       return this.#postpone(tx, actor, changes)
     if (actor.waitingChanges > 0 && !(await this.#wroteWaiting(tx, actor.id))) return this.#postpone(tx, actor, changes)
     const subscribers = await findSubscribers(tx, actor.id, 'properties', { subtargets: changedNames(changes) })
@@ -136,7 +136,7 @@ export class Publisher {
       if (waiting === null) return false
       const { changes, position } = waiting
       const cost = Math.max(1, charactersOf(changes) / charactersOfOne)
-      const fitting = Math.max(1, Math.floor(Math.min(left, mostCharacters / charactersOfOne) / cost))
+      const fitting = Math.max(1, Math.floor(Math.min(left, maxCharacters / charactersOfOne) / cost))
       const subscribers = await findSubscribers(tx, actorId, 'properties', {
         subtargets: changedNames(changes),
         page: { after: waiting, most: fitting },
@@ -459,13 +459,13 @@ function diffsFor(scope: Scope, changes: readonly Change[], mayRead: MayRead): V
   })
 }
 
-const mostNamed = 5
+const maxNamed = 5
 
 /** The names in a diff, for the delivery log. */
 function changedIn(data: JsonText, { subtarget }: Scope): string {
   const names = subtarget === '' ? [...(members(data)?.keys() ?? [])] : [subtarget]
-  const more = names.length - mostNamed
-  return JSON.stringify(more > 0 ? [...names.slice(0, mostNamed), more] : names)
+  const more = names.length - maxNamed
+  return JSON.stringify(more > 0 ? [...names.slice(0, maxNamed), more] : names)
 }
 
 function entryOf(

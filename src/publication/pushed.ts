@@ -5,7 +5,7 @@ import type { Scope } from '../subscription/scope.ts'
 import type { QueueKey } from './queue-store.ts'
 
 /** A callback with more names has one entry about all of them. */
-const mostNamed = 20
+const maxNamed = 20
 
 /**
  * @param carried The values in the callback.
@@ -36,5 +36,5 @@ export function pushEntries(
 function pathsOf({ subtarget, resource }: Omit<Scope, 'target'>, carried: JsonText): string[][] {
   if (subtarget !== '') return [resource === '' ? [subtarget] : [subtarget, resource]]
   const names = [...(members(carried)?.keys() ?? [])]
-  return names.length > mostNamed ? [[]] : names.map((name) => [name])
+  return names.length > maxNamed ? [[]] : names.map((name) => [name])
 }

@@ -50,24 +50,24 @@ type LeasedJob = Job & { readonly since: number } & (
   )
 
 /** Concurrent calls per process. */
-const mostRunning = 256
+const maxRunning = 256
 /** A job that waited this long is postponed, so that other jobs get its lease. */
 const patienceMs = 5000
 const putOffMs = 1000
 /** Work that the store has interrupted is repeated after so long. Its peer may have received it. */
 const repeatMs = 5000
 /** Leased queues and notices, from the claim to the commit. */
-const mostLeased = 512
+const maxLeased = 512
 /** Queues, and notices, per claim. */
-const mostClaimed = 64
+const maxClaimed = 64
 /** Interval of polling for the work of other processes. */
 const defaultPollMs = 1000
 const cleanMs = 3_600_000
 /** Maximum time that a request waits for the first attempt to notify a peer. */
-const mostRequestWaitMs = 1000
-const mostCleaned = 100
+const maxRequestWaitMs = 1000
+const maxCleaned = 100
 /** Limit of the set of failing peers. */
-const mostFailingPeers = 10_000
+const maxFailingPeers = 10_000
 
 export class DeliveryWorker {
   readonly #deps: WorkerDeps
@@ -92,7 +92,7 @@ export class DeliveryWorker {
     this.#deps = deps
     const perActor = deps.maxConcurrentCallbacks
     const limits = {
-      running: mostRunning,
+      running: maxRunning,
       perActor,
       // When all concurrent calls fail, the circuit opens with no further call on its way.
       perPeer: Math.max(1, Math.min(Math.floor(perActor / 5), deps.policy.circuitThreshold)),
@@ -159,7 +159,7 @@ export class DeliveryWorker {
     const ids = notices.map(({ id }) => id)
     const all = Promise.all(ids.map((id) => new Promise<void>((resolve) => this.#noticeWaiters.set(id, resolve))))
     this.wake(...notices.map(({ actorId }) => actorId))
-    await this.#within(mostRequestWaitMs, all)
+    await this.#within(maxRequestWaitMs, all)
     for (const id of ids) this.#noticeWaiters.delete(id)
   }
 
@@ -203,7 +203,7 @@ export class DeliveryWorker {
 
   /** Leases that this process may still take. */
   get #capacity(): number {
-    return mostLeased - this.#queue.waiting - this.#running.size
+    return maxLeased - this.#queue.waiting - this.#running.size
   }
 
   async #look(): Promise<number> {
@@ -224,7 +224,7 @@ export class DeliveryWorker {
 
   /** Leases due work of the actor; null: of all actors. Resolves with true when due work of the actor may be left. */
   async #claim(actorId: string | null): Promise<boolean> {
-    const limit = Math.min(mostClaimed, this.#capacity)
+    const limit = Math.min(maxClaimed, this.#capacity)
     const busy = this.#queue.busyActors
     const isBusy = actorId === null ? busy.length > 0 : busy.includes(actorId)
     const isLeft = limit <= 0 || isBusy
@@ -309,7 +309,7 @@ export class DeliveryWorker {
     this.#begin()
     // A free place, or a delivered notice, may let other work begin.
     if (job.kind === 'notice' && hasMore) this.wake(job.actorId)
-    else if (this.#isLeft && this.#queue.waiting < mostClaimed) this.wake()
+    else if (this.#isLeft && this.#queue.waiting < maxClaimed) this.wake()
   }
 
   async #runBatch(job: LeasedJob & { kind: 'queue' }): Promise<boolean> {
@@ -355,7 +355,7 @@ export class DeliveryWorker {
   }
 
   #addFailingPeer(key: string): void {
-    if (this.#failingPeers.size >= mostFailingPeers) this.#failingPeers.clear()
+    if (this.#failingPeers.size >= maxFailingPeers) this.#failingPeers.clear()
     this.#failingPeers.add(key)
   }
 
@@ -410,14 +410,14 @@ export class DeliveryWorker {
   async #clean(): Promise<void> {
     const { store, now, maxDiffAgeMs } = this.#deps
     const since = now() - maxDiffAgeMs
-    const aged = await store.read((q) => findAged(q, since, mostCleaned))
+    const aged = await store.read((q) => findAged(q, since, maxCleaned))
     await store.write(async (tx) => {
       await dropOldest(tx, aged, now())
       await deleteOldDeliveries(tx, since)
       // A notice is given up after one such period at the latest, and then kept for the operator for another one.
       await deleteOldNotices(tx, since - maxDiffAgeMs)
     })
-    if (aged.length < mostCleaned) this.#cleanedAt = now()
+    if (aged.length < maxCleaned) this.#cleanedAt = now()
   }
 }
 

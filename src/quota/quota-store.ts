@@ -23,9 +23,9 @@ interface Effect {
 }
 
 /** A statement that is not in this many has its effect read again. */
-const mostKnown = 2000
+const maxKnown = 2000
 /** UTF-8 bytes of one character of a string, at most. */
-const mostBytes = 3
+const maxBytes = 3
 /** Characters of a row in a JSON array of arrays, at least: `[1],`. */
 const leastOfRow = 4
 
@@ -146,7 +146,7 @@ export class QuotaStore extends WrappedStore {
     const known = this.#effects.get(sql)
     if (known !== undefined) return known
     const effect = effectOf(sql, this.#quotas)
-    if (this.#effects.size < mostKnown) this.#effects.set(sql, effect)
+    if (this.#effects.size < maxKnown) this.#effects.set(sql, effect)
     return effect
   }
 }
@@ -223,7 +223,7 @@ class Metered implements Transaction {
     const growth = this.growths.get(actorId) ?? new Growth()
     this.growths.set(actorId, growth)
     const rows = effect.isMany ? Math.ceil(characters / leastOfRow) : 1
-    for (const quota of effect.quotas) growth.add(quota, quota.isSize ? characters * mostBytes : rows)
+    for (const quota of effect.quotas) growth.add(quota, quota.isSize ? characters * maxBytes : rows)
     growth.copies ||= effect.copies
   }
 }

@@ -6,7 +6,7 @@ import type { KeptCount, Queries, Store } from '../store/store.ts'
 import { keptColumns, type Quota } from './quota.ts'
 
 /** Actors that are read at a time. */
-const mostActors = 500
+const maxActors = 500
 
 /** A count that differed from the rows. */
 export interface CorrectedCount {
@@ -26,7 +26,7 @@ export async function recount(
   for (let after: string | undefined = ''; after !== undefined; ) {
     const last: string = after
     const actors = await store.read((q) =>
-      q.all<{ id: string }>('SELECT id FROM actor WHERE id > $1 ORDER BY id LIMIT $2', last, mostActors),
+      q.all<{ id: string }>('SELECT id FROM actor WHERE id > $1 ORDER BY id LIMIT $2', last, maxActors),
     )
     for (const { id } of actors) {
       // A change between two statements looks like a difference, so the lock decides.
@@ -39,7 +39,7 @@ export async function recount(
       for (const one of found.filter(({ counted, used }) => !store.isSharded || used > counted))
         corrected({ actorId: id, quota: one.quota, counted: one.counted, used: one.used })
     }
-    after = actors.length < mostActors ? undefined : actors.at(-1)?.id
+    after = actors.length < maxActors ? undefined : actors.at(-1)?.id
   }
 }
 

@@ -15,12 +15,12 @@ export function intervalMs({ count, seconds }: Rate): number {
 }
 
 /** The tolerated difference between the clocks of processes. Without it, a process would refuse the last allowed request. */
-const mostSkewMs = 50
+const maxSkewMs = 50
 
 /** Returns how far in the future a full bucket is empty. The clock tolerance never admits a further request. */
 export function burstMs(rate: Rate): number {
   const interval = intervalMs(rate)
-  return interval * rate.count + Math.min(mostSkewMs, Math.floor(interval / 2))
+  return interval * rate.count + Math.min(maxSkewMs, Math.floor(interval / 2))
 }
 
 export interface Taken {

@@ -37,7 +37,7 @@ interface Bucket {
 }
 
 const purgeEveryMs = 600_000
-const mostPurged = 5000
+const maxPurged = 5000
 /** Minimum interval between log lines about a failing store. */
 const complainEveryMs = 60_000
 
@@ -152,8 +152,8 @@ export class Limiter {
     this.#purgedAt = now()
     const purge = async (): Promise<void> => {
       for (;;) {
-        const gone = await store.write((tx) => purgeBuckets(tx, now(), mostPurged))
-        if (gone < mostPurged) return
+        const gone = await store.write((tx) => purgeBuckets(tx, now(), maxPurged))
+        if (gone < maxPurged) return
       }
     }
     this.#purging = runInBackground(() =>

@@ -50,21 +50,21 @@ export class PeerLinks {
    * Calls the peer. A refusal is "unreached" while the peer may have another secret.
    *
    * @param path The segments below the peer's root, or an absolute URL, which must be below it.
-   * @param mostBytes Limit for the response.
+   * @param maxBytes Limit for the response.
    */
   async call(
     trust: Linked,
     method: PeerRequest['method'],
     path: readonly string[] | string,
     body?: string,
-    mostBytes = maxAnswerBytes,
+    maxBytes = maxAnswerBytes,
   ): Promise<PeerOutcome> {
     const { baseuri, peerId, facts } = trust
     const outcome = await this.#client.call({
       method,
       url: typeof path === 'string' ? path : [baseuri, ...path.map(encodeURIComponent)].join('/'),
       bearer: { secret: secretOf(this.#keyRing, trust), baseuri },
-      maxAnswerBytes: mostBytes,
+      maxAnswerBytes: maxBytes,
       body,
     })
     const known = { address: baseuri, actorId: peerId, publicKey: facts.move_key ?? null }
@@ -72,8 +72,8 @@ export class PeerLinks {
     return outcomeWith(this.#store, trust, trust.secret, settled)
   }
 
-  async read(trust: Linked, path: readonly string[] | string, mostBytes?: number): Promise<Reading> {
-    return this.reading(await this.call(trust, 'GET', path, undefined, mostBytes))
+  async read(trust: Linked, path: readonly string[] | string, maxBytes?: number): Promise<Reading> {
+    return this.reading(await this.call(trust, 'GET', path, undefined, maxBytes))
   }
 
   /** Converts an outcome. Every 2xx status is a success. A body that is not valid JSON is read as a string. */

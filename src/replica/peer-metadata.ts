@@ -84,7 +84,7 @@ type NoteOutcome =
   | { readonly kind: 'overtaken' }
 
 /** Limit of requests while the stored metadata changes meanwhile. The peer reports each further change itself. */
-const mostRounds = 3
+const maxRounds = 3
 
 export class PeerFacts {
   readonly #deps: PeerFactsDeps
@@ -147,7 +147,7 @@ export class PeerFacts {
   async #refreshProfile(trust: Trust): Promise<void> {
     const { store, links, profileAttributes } = this.#deps
     if (profileAttributes.length === 0) return
-    for (let round = 1; round <= mostRounds; round++) {
+    for (let round = 1; round <= maxRounds; round++) {
       const known_ = await store.read((q) => findFact(q, trust, 'profile'))
       const reading = await links.read(trust, ['properties'])
       const shown = reading.kind === 'read' ? members(reading.value) : null
@@ -201,7 +201,7 @@ export class PeerFacts {
   }
 
   async #refreshPermissions(trust: Trust, when: Occasion): Promise<void> {
-    for (let round = 1; round <= mostRounds; round++) {
+    for (let round = 1; round <= maxRounds; round++) {
       const known_ = await this.#deps.store.read((q) => findFact(q, trust, 'permissions'))
       const reading = await this.#deps.links.read(trust, ['permissions', trust.actorId])
       const granted = reading.kind === 'read' ? members(reading.value)?.get('permissions') : undefined

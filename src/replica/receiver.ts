@@ -35,13 +35,13 @@ export interface ReceiverDeps {
 }
 
 /** Concurrent fetches per peer. A peer may send any number of callbacks, and each response may be large. */
-const mostFetching = 4
+const maxFetching = 4
 /** A resync is fetched again at once when the peer changes its grants meanwhile. */
 const resyncRounds = 3
 
 export class Receiver {
   readonly #deps: ReceiverDeps
-  readonly #fetching = new ConcurrencyLimit(mostFetching, 'This peer', 'callbacks whose data must be fetched')
+  readonly #fetching = new ConcurrencyLimit(maxFetching, 'This peer', 'callbacks whose data must be fetched')
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps

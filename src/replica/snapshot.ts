@@ -39,7 +39,7 @@ export type Snapshot =
   | { readonly kind: 'failed'; readonly reason: string }
 
 /** Maximum number of reads while the peer keeps changing. */
-const mostRounds = 4
+const maxRounds = 4
 
 /** Status codes that mean that the peer has no data for this actor. 410: the actor of the address lives elsewhere. */
 const nothing: ReadonlySet<number> = new Set([401, 403, 404])
@@ -47,15 +47,15 @@ const nothing: ReadonlySet<number> = new Set([401, 403, 404])
 /** Limits for the fetch of a snapshot. */
 export interface SnapshotLimits {
   /** Limit for all responses together, which are in memory at the same time. */
-  readonly mostCharacters: number
+  readonly maxCharacters: number
   /** Shorter than the lease of a subscription that is fetched. */
   readonly longestMs: number
 }
 
 /** Limit for one diff, the maximum size of a callback. Up to a hundred diffs may wait in memory. */
-const mostDiffBytes = 2_097_152
+const maxDiffBytes = 2_097_152
 
-const snapshotLimits: SnapshotLimits = { mostCharacters: 67_108_864, longestMs: 240_000 }
+const snapshotLimits: SnapshotLimits = { maxCharacters: 67_108_864, longestMs: 240_000 }
 
 export class PeerData {
   readonly #links: PeerLinks
@@ -91,7 +91,7 @@ export class PeerData {
 
   /** Reads one diff at the URL of a callback. The peer clears the diff. */
   async diff(trust: Linked, url: string): Promise<Pick<PolledDiff, 'data' | 'replaces'> | null> {
-    const reading = await this.#links.read(trust, url, mostDiffBytes)
+    const reading = await this.#links.read(trust, url, maxDiffBytes)
     const fields = reading.kind === 'read' ? members(reading.value) : null
     const data = fields?.get('data')
     return data === undefined ? null : { data, replaces: fields?.get('replaces') === 'true' }
@@ -116,7 +116,7 @@ export class PeerData {
       if (poll.kind === 'failed') return poll
       // A peer that refuses the poll is assumed to have the last known sequence number.
       const after: number = poll.kind === 'polled' ? poll.sequence : sequence
-      if (after === sequence || round === mostRounds) {
+      if (after === sequence || round === maxRounds) {
         const publishedAt = timeOf(poll, sequence)
         return { kind: 'snapshot', fetched: fetched.fetched, sequence, publishedAt, isMoving: after !== sequence }
       }
@@ -138,7 +138,7 @@ export class PeerData {
     const names = given.value === null ? new Map<string, JsonText>() : members(given.value)
     if (names === null) return { failed: 'The listing is not a JSON object' }
     const fetched = new Map<string, Content>()
-    const budget = { characters: this.#limits.mostCharacters - (given.value?.length ?? 0), until }
+    const budget = { characters: this.#limits.maxCharacters - (given.value?.length ?? 0), until }
     for (const [name, value] of names) {
       const content = isListMarker(value)
         ? await this.#listOf(trust, name, value, budget)

@@ -82,7 +82,7 @@ const decideMs = 60_000
 /** Delay before the other subscriptions of a peer are checked. */
 const decideSoonMs = 5000
 const longestId = 256
-const mostRounds = 16
+const maxRounds = 16
 
 export class Subscribing {
   readonly #deps: SubscribingDeps
@@ -281,7 +281,7 @@ export class Subscribing {
     const { subscriptionId } = subscription
     const { secretHash } = trust
     let hasApplied = false
-    for (let round = 1; round <= mostRounds; round++) {
+    for (let round = 1; round <= maxRounds; round++) {
       const askedAt = this.#deps.now()
       const poll: Poll = await data.poll(trust, subscriptionId)
       if (poll.kind !== 'polled') return { ...poll, subscriptionId }

@@ -147,7 +147,7 @@ export interface Unclaimed {
   readonly createdAt: number
 }
 
-const mostOfBatch = 200
+const maxOfBatch = 200
 
 /**
  * Reads the actors of this creator without an account, in batches. All of them: anyone can create actors under the name of a
@@ -156,7 +156,7 @@ const mostOfBatch = 200
 export async function* unclaimedOf(store: Pick<Store, 'read'>, creator: string): AsyncGenerator<readonly Unclaimed[]> {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const place: string = after
-    const ids: readonly string[] = await store.read((q) => findIdsAfter(q, creator, place, mostOfBatch))
+    const ids: readonly string[] = await store.read((q) => findIdsAfter(q, creator, place, maxOfBatch))
     yield await store.read((q) =>
       byKey(q, ids, (named, params) =>
         q.all<Unclaimed>(
@@ -166,12 +166,12 @@ export async function* unclaimedOf(store: Pick<Store, 'read'>, creator: string):
         ),
       ),
     )
-    after = ids.length < mostOfBatch ? undefined : ids.at(-1)
+    after = ids.length < maxOfBatch ? undefined : ids.at(-1)
   }
 }
 
 /** Maximum number of actors that the event `creator_superseded` names. */
-const mostNamed = 100
+const maxNamed = 100
 
 export interface SetAside {
   /** The proven name. */
@@ -207,7 +207,7 @@ export async function setAside(tx: Transaction, { identifier, keep, now }: SetAs
   })
   if (created.length > 0) await renameActors(tx, identifier, created, now)
   for (const { id, isUnproven } of held) if (isUnproven === 1) await renameAccount(tx, identifier, id)
-  return created.slice(0, mostNamed)
+  return created.slice(0, maxNamed)
 }
 
 async function renameActors(tx: Transaction, creator: string, ids: readonly string[], now: number): Promise<void> {

@@ -95,10 +95,10 @@ export interface ResolvedAccount {
 type Proven = Extract<PersonIdentity, { readonly kind: 'proven' }>
 
 /** Attempts when concurrent sign-ins of the same person create or withdraw the actor. One sign-in wins each round. */
-const mostRounds = 20
+const maxRounds = 20
 
 /** Waits at most two seconds for a commit. */
-const mostLooks = 100
+const maxLooks = 100
 const lookAgainMs = 20
 
 export class SessionEntry {
@@ -114,7 +114,7 @@ export class SessionEntry {
     if (own !== undefined) return this.#enterOwn(attempt, own)
     const identity = identityOf(attempt.person, this.#deps.mode, needsAddress(attempt))
     if (identity.kind === 'unknown') throw new SignInRefusal('lookup_failed')
-    for (let round = 0; round < mostRounds; round += 1) {
+    for (let round = 0; round < maxRounds; round += 1) {
       const found = await this.#find(attempt, identity)
       if (found === null) continue
       if (found.kind !== 'resolved') return found
@@ -241,7 +241,7 @@ export class SessionEntry {
   /** Waits while a commit reaches the servers of a sharded database. */
   async #accountsOf(identifier: string | null, subject: string): Promise<FoundAccounts> {
     const { store, timers } = this.#deps
-    for (let look = 0; look < mostLooks; look += 1) {
+    for (let look = 0; look < maxLooks; look += 1) {
       const found = await store.snapshot((q) => findAccounts(q, identifier, subject))
       if (found !== null) return found
       await new Promise<void>((resolve) => timers.setTimer(lookAgainMs, resolve))

@@ -8,7 +8,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { randomToken } from '../secret/random.ts'
 
 /** Addresses that one browser is known for. */
-const mostMarks = 4
+const maxMarks = 4
 const markPattern = /^([\w-]{43})\.([\w-]{43})$/
 
 /** Returns the marks of a browser with one for the address, which it has just proven. */
@@ -17,7 +17,7 @@ export function withMark(keyRing: KeyRing, marks: string | null, address: string
   const key = keyRing.keys.get(keyRing.currentId)
   if (key === undefined) throw new Error('Cannot mark the browser: the key ring has no current key')
   const id = randomToken(32)
-  return [`${id}.${proofOf(key, id, address)}`, ...marksOf(marks)].slice(0, mostMarks).join('~')
+  return [`${id}.${proofOf(key, id, address)}`, ...marksOf(marks)].slice(0, maxMarks).join('~')
 }
 
 /** Returns the id of the browser for the address. Null: the browser has not proven it. */
@@ -30,7 +30,7 @@ export function knownBrowser(keyRing: KeyRing, marks: string | null, address: st
 }
 
 function marksOf(marks: string | null): string[] {
-  return (marks ?? '').split('~', mostMarks).filter((mark) => markPattern.test(mark))
+  return (marks ?? '').split('~', maxMarks).filter((mark) => markPattern.test(mark))
 }
 
 /** Derives a separate key (RFC 5869), because callers choose the address. */

@@ -26,7 +26,7 @@ import {
 export type { PasswordAccessRecord, PasswordDecision } from './password-access-store.ts'
 
 /** Maximum list length, because a stranger can create any number of actors under one creator. */
-export const mostProgramsListed = 100
+export const maxProgramsListed = 100
 
 export interface PasswordAccessDecision {
   readonly ownerId: string
@@ -60,7 +60,7 @@ export class PasswordAccess {
   list(ownerId: string): Promise<PasswordAccessRecord[]> {
     return this.#store.read(async (q) => {
       const creator = await findProvenCreator(q, ownerId)
-      return creator === null ? [] : findPasswordAccess(q, { creator, ownerId }, mostProgramsListed)
+      return creator === null ? [] : findPasswordAccess(q, { creator, ownerId }, maxProgramsListed)
     })
   }
 

@@ -58,7 +58,7 @@ function placeOf(url: URL): string {
   return `${url.protocol}//${url.host}`
 }
 
-const mostDecodings = 4
+const maxDecodings = 4
 
 /**
  * Returns whether all URL parsers read the string alike, raw and after repeated percent-decoding. Rejects whitespace and
@@ -67,7 +67,7 @@ const mostDecodings = 4
 function isPlain(text: string): boolean {
   if (text === '' || text.length > 2048 || !/^[!-~]+$/.test(text)) return false
   let place = text.split(/[?#]/, 1)[0] ?? ''
-  for (let round = 0; round <= mostDecodings; round += 1) {
+  for (let round = 0; round <= maxDecodings; round += 1) {
     if (
       /[^\S ]|[\p{C}\\]/u.test(place) ||
       place.startsWith('//') ||

@@ -13,7 +13,7 @@ export interface WaitingWork {
 }
 
 /** After so many attempts, work that waits again is done in the transaction of the write. */
-const mostCatchUps = 2
+const maxCatchUps = 2
 
 /** A store whose writes to an actor wait for the work of earlier changes. Before `connect`, no write waits. */
 export class CatchUpStore extends AfterCommitStore {
@@ -60,7 +60,7 @@ export class CatchUpStore extends AfterCommitStore {
   ): Promise<T> {
     const waiting = this.#waitingWork
     if (waiting === null) return this.writeBehind(actorId, work, origin)
-    let left = mostCatchUps
+    let left = maxCatchUps
     for (let isStuck = false; ; ) {
       const done = await this.writeBehind(
         actorId,

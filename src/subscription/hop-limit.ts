@@ -8,7 +8,7 @@
 export const hopsHeader = 'X-ActingWeb-Hops'
 
 /** Higher than any intended chain of actors, and low enough to end a loop soon. */
-const mostHops = 16
+const maxHops = 16
 
 /** Hop count for the handling of a callback: its change and the ones before. */
 export function hopsAfter(header: string | undefined): number {
@@ -16,5 +16,5 @@ export function hopsAfter(header: string | undefined): number {
 }
 
 export function isLoop(hops = 0): boolean {
-  return hops > mostHops
+  return hops > maxHops
 }

@@ -17,7 +17,7 @@ export interface RefreshPolicy {
   /** Time after the first use in which the token works again, because the first response may have been lost. */
   readonly graceMs: number
   /** Maximum number of repeated responses for one token. */
-  readonly mostGraceAnswers: number
+  readonly maxGraceAnswers: number
   /** Time after the first use in which a reuse of the token is detected as theft. */
   readonly reuseWindowMs: number
 }
@@ -25,7 +25,7 @@ export interface RefreshPolicy {
 export const refreshPolicy: RefreshPolicy = {
   graceMs: 60_000,
   // All windows of one browser may wake at once and present the same token.
-  mostGraceAnswers: 100,
+  maxGraceAnswers: 100,
   reuseWindowMs: 172_800_000,
 }
 
@@ -49,7 +49,7 @@ export function judgeRefresh(state: RefreshState, now: number, policy: RefreshPo
   if (state.usedAt === null) return now <= state.expiresAt ? { answer: 'rotate', use: 'first' } : expired
   const age = now - state.usedAt
   if (age <= policy.graceMs) {
-    return state.graceAnswers < policy.mostGraceAnswers
+    return state.graceAnswers < policy.maxGraceAnswers
       ? { answer: 'rotate', use: 'grace' }
       : // Not a theft: a caller with 100 responses already has the tokens.
         { answer: 'refuse', because: 'exhausted', revoke: 'nothing' }

@@ -30,7 +30,7 @@ import { OvertakenError } from './overtaken-error.ts'
 import { TransactionList } from './transaction-list.ts'
 
 /** The most changes of one transaction, because its commit keeps other writes of the actor waiting. */
-const mostSteps = 10_000
+const maxSteps = 10_000
 
 export interface ActorTransactionDeps {
   readonly store: Store
@@ -333,8 +333,8 @@ export class ActorTransaction {
 
   #push(step: TransactionStep): void {
     this.#requireOpen()
-    if (this.#steps.length >= mostSteps)
-      throw new ServiceError('bad_request', `Cannot change more than ${mostSteps} things in one transaction`)
+    if (this.#steps.length >= maxSteps)
+      throw new ServiceError('bad_request', `Cannot change more than ${maxSteps} things in one transaction`)
     this.#steps.push(step)
   }
 

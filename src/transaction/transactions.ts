@@ -12,7 +12,7 @@ import { OvertakenError } from './overtaken-error.ts'
 import { type TransactionTurn, TransactionTurns } from './turns.ts'
 
 /** How often a transaction runs before it fails. */
-const mostRuns = 50
+const maxRuns = 50
 /** The longest pause before the next run, in milliseconds. */
 const longestPauseMs = 50
 
@@ -65,7 +65,7 @@ export class Transactions {
     work: (transaction: ActorTransaction) => Promise<T>,
   ): Promise<T> {
     let earlier = await turn.begin()
-    for (let run = 1; run <= mostRuns; ) {
+    for (let run = 1; run <= maxRuns; ) {
       if (run > 2) await this.#pause(run)
       const transaction = new ActorTransaction(this.#deps, access, earlier)
       try {
@@ -82,7 +82,7 @@ export class Transactions {
     }
     throw new ServiceError(
       'conflict',
-      `Cannot finish the transaction: other changes of the actor came between ${mostRuns} times`,
+      `Cannot finish the transaction: other changes of the actor came between ${maxRuns} times`,
     )
   }
 

@@ -8,7 +8,7 @@ import type { Earlier, Expectation } from './actor-transaction.ts'
 /** The longest wait for a transaction before, in milliseconds. Afterwards the comparison at the commit keeps both right. */
 const longestTurnMs = 5000
 /** Commits that a transaction may run ahead of. When one of them fails, all that follow run again. */
-const mostAhead = 16
+const maxAhead = 16
 
 export class TransactionTurns {
   readonly #timers: Timers
@@ -60,7 +60,7 @@ export class TransactionTurn {
   async begin(): Promise<Earlier> {
     const last = this.#before.at(-1)
     if (last === undefined) return alone
-    const oldest = this.#before.at(-mostAhead)
+    const oldest = this.#before.at(-maxAhead)
     const inTime = await this.#patiently([
       last.#begun.promise,
       ...(oldest === undefined ? [] : [oldest.#ended.promise]),

@@ -25,7 +25,7 @@ import {
   futureTime,
   keepingGrants,
   longestPattern,
-  mostGrants,
+  maxGrants,
   type NewGrant,
   onlyGrants,
   readNewGrant,
@@ -621,7 +621,7 @@ function readRule(category: string, given: JsonText): OverrideRule {
 
 function readGrants(category: string, given: unknown): PatternGrant[] {
   const where = `${category}.grants`
-  if (!Array.isArray(given) || given.length > mostGrants) throw malformedGrants(where)
+  if (!Array.isArray(given) || given.length > maxGrants) throw malformedGrants(where)
   return given.map((each: unknown) => {
     const { pattern, operations, until } = (typeof each === 'object' ? (each ?? {}) : {}) as Readonly<
       Record<string, unknown>

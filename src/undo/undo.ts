@@ -55,7 +55,7 @@ export interface UndoOptions {
 }
 
 /** The most changes that one undo takes back. */
-const mostEntries = 1000
+const maxEntries = 1000
 
 /** The plan for a property. */
 type Plan =
@@ -108,11 +108,11 @@ export class Undo {
    * @throws ServiceError `not_found` when the history has no such change; `bad_request` for more than 1,000 changes
    */
   async run(access: Access, which: EntryFilter, options: UndoOptions = {}): Promise<UndoResult> {
-    const { entries, next } = await this.#deps.history.page(access.actor.id, { ...which, limit: mostEntries })
+    const { entries, next } = await this.#deps.history.page(access.actor.id, { ...which, limit: maxEntries })
     if (next !== null)
       throw new ServiceError(
         'bad_request',
-        `Cannot undo more than ${mostEntries} changes at once: choose a later time or a single property`,
+        `Cannot undo more than ${maxEntries} changes at once: choose a later time or a single property`,
       )
     if (entries.length === 0) throw new ServiceError('not_found', 'Cannot undo: the history has no such change')
     const { plans, conflicts } = await this.#plan(access, entries.toReversed())

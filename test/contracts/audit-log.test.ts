@@ -29,7 +29,7 @@ interface Fixture {
   readonly dropped: () => number
 }
 
-function auditLogOn(store: Store, mostPerActor = 100, maxAgeMs = 86_400_000): Fixture {
+function auditLogOn(store: Store, maxPerActor = 100, maxAgeMs = 86_400_000): Fixture {
   const clock = new ManualClock()
   const lines: string[] = []
   let dropped = 0
@@ -39,7 +39,7 @@ function auditLogOn(store: Store, mostPerActor = 100, maxAgeMs = 86_400_000): Fi
     now: clock.now,
     log: createLog('warn', { write: (line: string) => void lines.push(line) }),
     metrics: { auditLogDropped: (count) => void (dropped += count) },
-    mostPerActor,
+    maxPerActor,
     maxAgeMs,
     nameEntries: withCallerNames,
   })

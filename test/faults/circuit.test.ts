@@ -14,13 +14,13 @@ class FailingPeer implements PeerClient {
   outcome = unavailable
   store: Store | undefined
   calls = 0
-  mostAtOnce = 0
+  maxAtOnce = 0
   #open = 0
 
   async call(): Promise<PeerOutcome> {
     this.calls += 1
     this.#open += 1
-    this.mostAtOnce = Math.max(this.mostAtOnce, this.#open)
+    this.maxAtOnce = Math.max(this.maxAtOnce, this.#open)
     for (let reads = 0; reads < 10; reads++) await this.store?.read((q) => q.get('SELECT 1 AS one'))
     this.#open -= 1
     return this.outcome
@@ -150,7 +150,7 @@ forEachService((start) => {
       remote.outcome = arrived
       await write(1)
       await pass(world, () => remote.calls === 10)
-      assert.equal(remote.mostAtOnce, 2)
+      assert.equal(remote.maxAtOnce, 2)
       assert.deepEqual(await circuitOf(store), { failures: 0, isOpen: false })
     })
   })

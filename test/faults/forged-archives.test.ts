@@ -364,7 +364,7 @@ function keyFor(kind: RecordKind, record: Readonly<Record<string, unknown>>, num
 }
 
 /** The quota of an actor. */
-const mostWebhooks = 20
+const maxWebhooks = 20
 
 const startSqlite = sqliteService()
 
@@ -454,7 +454,7 @@ forEachService((start) => {
       ...[...found].flatMap(([kind, of]) =>
         kind === 'relationship' || kind === 'account'
           ? []
-          : of.filter((record) => isKnown(record)).slice(0, kind === 'webhook' ? mostWebhooks : of.length),
+          : of.filter((record) => isKnown(record)).slice(0, kind === 'webhook' ? maxWebhooks : of.length),
       ),
     ]
     function isKnown({ kind, peer_id: peer }: Readonly<Record<string, unknown>>): boolean {

@@ -57,12 +57,12 @@ class SmallDisk {
   fill(): void {
     const pages = this.pages()
     this.#free = 0
-    this.#brittle.mostPages = () => pages + (this.hasReserve ? 0 : reserveBytes / pageBytes)
+    this.#brittle.maxPages = () => pages + (this.hasReserve ? 0 : reserveBytes / pageBytes)
   }
 
   addRoom(): void {
     this.#free = 100_000_000
-    this.#brittle.mostPages = () => 1_000_000
+    this.#brittle.maxPages = () => 1_000_000
   }
 
   async put(name: string, body: string): Promise<number> {

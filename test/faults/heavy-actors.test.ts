@@ -31,7 +31,7 @@ forEachService((start, dialect) => {
         repetitions: 1,
         warmUps: 2,
         collects: false,
-        mostBytes: 4_000_000,
+        maxBytes: 4_000_000,
       })
       assert.ok(measured.length >= 8)
       assert.deepEqual(

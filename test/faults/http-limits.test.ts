@@ -10,12 +10,12 @@ import { requestText, Wire } from '../support/wire.ts'
 const limit = 65_536
 const tooLarge = { error: 'payload_too_large', message: 'Cannot read the body: it is larger than 65536 bytes' }
 
-/** Sends until the server stops reading, closes the connection, or `mostBytes` are reached. Returns the bytes sent. */
-async function pour(wire: Wire, mostBytes: number, frame: (piece: Buffer) => Buffer): Promise<number> {
+/** Sends until the server stops reading, closes the connection, or `maxBytes` are reached. Returns the bytes sent. */
+async function pour(wire: Wire, maxBytes: number, frame: (piece: Buffer) => Buffer): Promise<number> {
   const piece = frame(Buffer.alloc(65_536, 'x'))
   let poured = 0
   const { socket } = wire
-  while (poured < mostBytes && !wire.isClosed && socket.writable) {
+  while (poured < maxBytes && !wire.isClosed && socket.writable) {
     poured += piece.length
     if (socket.write(piece)) continue
     await new Promise<void>((resolve) => {
@@ -113,7 +113,7 @@ describe('the size limit of a body', () => {
   })
 
   // The operating system buffers some megabytes between two programs. The service must not buffer more.
-  const mostBuffered = 24 * 1024 * 1024
+  const maxBuffered = 24 * 1024 * 1024
   const offered = 512 * 1024 * 1024
 
   it('stops reading a body with a declared length: most of half a gigabyte is never sent (HTTP-01)', async () => {
@@ -122,7 +122,7 @@ describe('the size limit of a body', () => {
     wire.send(requestText('PUT', `/${actor.id}/properties/big`, headers))
     const sent = await pour(wire, offered, (piece) => piece)
     assert.match(wire.received, /^HTTP\/1\.1 413 /)
-    assert.ok(sent < mostBuffered, `${sent} bytes`)
+    assert.ok(sent < maxBuffered, `${sent} bytes`)
   })
 
   it('stops reading a chunked body: most of half a gigabyte is never sent (HTTP-01)', async () => {
@@ -133,7 +133,7 @@ describe('the size limit of a body', () => {
       Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]),
     )
     assert.match(wire.received, /^HTTP\/1\.1 413 /)
-    assert.ok(sent < mostBuffered, `${sent} bytes`)
+    assert.ok(sent < maxBuffered, `${sent} bytes`)
   })
 
   const putStream = async (body: ReadableStream<Uint8Array>): Promise<Response> =>

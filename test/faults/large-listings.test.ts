@@ -44,8 +44,8 @@ interface Entry {
 }
 
 /** The numbers of the entries that stay when an actor may have this many entries and characters. */
-function trimmed(entries: readonly Entry[], most: number, mostCharacters: number): readonly number[] {
-  const perEntry = Math.ceil(mostCharacters / most)
+function trimmed(entries: readonly Entry[], most: number, maxCharacters: number): readonly number[] {
+  const perEntry = Math.ceil(maxCharacters / most)
   const used = new Map<string, number>()
   const ranked = entries
     .filter(({ isKept }) => isKept)
@@ -60,7 +60,7 @@ function trimmed(entries: readonly Entry[], most: number, mostCharacters: number
   const kept = new Set(
     ranked.flatMap(({ seq, size }, at) => {
       total += size
-      return at < most && total <= mostCharacters ? [seq] : []
+      return at < most && total <= maxCharacters ? [seq] : []
     }),
   )
   const left = entries.filter(({ seq, name, caller }) => {
@@ -646,7 +646,7 @@ forEachService((start, dialect) => {
       const actor = await service.createActor()
       const { store } = await service.app.running()
       const random = seeded(7)
-      for (const [count, most, mostCharacters] of [
+      for (const [count, most, maxCharacters] of [
         [40, 10, 1000],
         [300, 40, 900],
         [900, 200, 100_000],
@@ -685,13 +685,13 @@ forEachService((start, dialect) => {
           )
         })
         service.reset()
-        await store.write((tx) => trimActor(tx, actor.id, most, mostCharacters))
+        await store.write((tx) => trimActor(tx, actor.id, most, maxCharacters))
         const left = await store.read((q) =>
           q.all<{ seq: number }>('SELECT seq FROM history WHERE actor_id = $1 ORDER BY seq', actor.id),
         )
         assert.deepEqual(
           left.map(({ seq }) => seq),
-          trimmed(rows, most, mostCharacters),
+          trimmed(rows, most, maxCharacters),
           `${count} entries`,
         )
         const statements = [...service.statements, ...service.backgroundStatements].filter((sql) =>

@@ -77,7 +77,7 @@ const works: readonly Work[] = [
   },
   {
     what: 'a change whose diffs are written later',
-    options: { mostDirectSubscriptions: 0 },
+    options: { maxDirectSubscriptions: 0 },
     begin: changed('mood'),
     storing: /INSERT INTO diff /,
     left: 'waiting_change',

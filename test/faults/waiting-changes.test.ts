@@ -36,7 +36,7 @@ forEachService((start) => {
   async function world(granularity: string, options: StartOptions = {}): Promise<World> {
     let faults: FaultyStore | undefined
     const service = await start({
-      mostDirectSubscriptions: 0,
+      maxDirectSubscriptions: 0,
       wrapStore: (store) => (faults = faulty(store, {}, looks)),
       ...options,
     })
@@ -180,7 +180,7 @@ forEachService((start) => {
         [0, 0],
       )
       await service.close()
-      const next = await start({ database: service.databaseUrl, mostDirectSubscriptions: 0 })
+      const next = await start({ database: service.databaseUrl, maxDirectSubscriptions: 0 })
       for (const { remote } of subscribed) await until(() => remote.received.length >= 3)
       const after = await next.request(`/${actor.id}/properties/mood`, {
         method: 'PUT',
@@ -455,9 +455,9 @@ forEachService((start) => {
 
     it('reach the peers as the same callbacks as others (R-SUB-03)', async () => {
       const sent: unknown[] = []
-      for (const mostDirectSubscriptions of [0, 64]) {
+      for (const maxDirectSubscriptions of [0, 64]) {
         const { faults, actor, subscribed } = await world('high', {
-          mostDirectSubscriptions,
+          maxDirectSubscriptions,
           now: () => 1_900_000_000_000,
         })
         faults.hold()

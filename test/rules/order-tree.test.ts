@@ -14,8 +14,8 @@ class Shelf {
   nextItem = 1
   readonly nodes = new Map<number, string>()
   /** The largest numbers of nodes that one change loaded and saved. */
-  mostLoaded = 0
-  mostSaved = 0
+  maxLoaded = 0
+  maxSaved = 0
   readonly sizes: NodeSizes
 
   constructor(sizes: NodeSizes) {
@@ -29,7 +29,7 @@ class Shelf {
     tree.giveMids(this.#rows(mids))
     const leaves = tree.leavesFor(wanted, shrinking)
     tree.giveLeaves(this.#rows(leaves))
-    this.mostLoaded = Math.max(this.mostLoaded, mids.length + leaves.length)
+    this.maxLoaded = Math.max(this.maxLoaded, mids.length + leaves.length)
     return tree
   }
 
@@ -39,7 +39,7 @@ class Shelf {
     for (const node of removed) assert.ok(this.nodes.delete(node), `node ${node} was not there`)
     this.root = root
     this.nextNode = nextNode
-    this.mostSaved = Math.max(this.mostSaved, changed.length + removed.length)
+    this.maxSaved = Math.max(this.maxSaved, changed.length + removed.length)
   }
 
   get length(): number {
@@ -261,8 +261,8 @@ describe('the nodes of a long list', () => {
         if (operation % 100 === 0)
           assert.ok(shelf.nodes.size <= 3 + shelf.length / 2, `${shelf.nodes.size} nodes for ${shelf.length} items`)
       }
-      assert.ok(shelf.mostLoaded <= 6, `one change loaded ${shelf.mostLoaded} nodes`)
-      assert.ok(shelf.mostSaved <= 6, `one change saved ${shelf.mostSaved} nodes`)
+      assert.ok(shelf.maxLoaded <= 6, `one change loaded ${shelf.maxLoaded} nodes`)
+      assert.ok(shelf.maxSaved <= 6, `one change saved ${shelf.maxSaved} nodes`)
       shelf.contents()
     })
   }

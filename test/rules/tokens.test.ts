@@ -5,7 +5,7 @@ import { judgeAccess, judgeRefresh, type RefreshState, refreshPolicy } from '../
 import { makeToken, recognizeToken } from '../../src/token/token-text.ts'
 
 const now = 1_900_000_000_000
-const policy = { graceMs: 60_000, mostGraceAnswers: 3, reuseWindowMs: 172_800_000 }
+const policy = { graceMs: 60_000, maxGraceAnswers: 3, reuseWindowMs: 172_800_000 }
 
 function state(of: Partial<RefreshState> = {}): RefreshState {
   return {
@@ -135,7 +135,7 @@ describe('the rules of tokens', () => {
   }
 
   it('have a grace period of 60 s, a reuse window of two days and a hundred grace responses (R-TOK-02, R-TOK-03, ORF-03, R-LIM-01)', () => {
-    assert.deepEqual(refreshPolicy, { graceMs: 60_000, mostGraceAnswers: 100, reuseWindowMs: 172_800_000 })
+    assert.deepEqual(refreshPolicy, { graceMs: 60_000, maxGraceAnswers: 100, reuseWindowMs: 172_800_000 })
   })
 
   it('accept an access token until its expiry (R-TOK-01)', () => {

@@ -98,7 +98,7 @@ export class Program {
         now: time.now,
         random: () => random.next(),
         // In half of the runs, every change is answered before its diffs are written.
-        mostDirectSubscriptions: settings.maxConcurrentCallbacks === 1 ? 0 : 64,
+        maxDirectSubscriptions: settings.maxConcurrentCallbacks === 1 ? 0 : 64,
         timers: {
           setTimer: (ms, then) =>
             time.after(ms, () => {

@@ -23,12 +23,12 @@ const item = (n: number): Item => ({ n })
 /** Counts, for each turn of the event loop, the rows that statements read or changed in it. */
 class RowCounter {
   most = 0
-  mostOfStatement = 0
+  maxOfStatement = 0
   #inTurn = 0
 
   reset(): void {
     this.most = 0
-    this.mostOfStatement = 0
+    this.maxOfStatement = 0
     this.#inTurn = 0
   }
 
@@ -45,7 +45,7 @@ class RowCounter {
     if (this.#inTurn === 0) setImmediate(() => (this.#inTurn = 0))
     this.#inTurn += rows
     this.most = Math.max(this.most, this.#inTurn)
-    this.mostOfStatement = Math.max(this.mostOfStatement, rows)
+    this.maxOfStatement = Math.max(this.maxOfStatement, rows)
   }
 
   #queries(q: Queries): Queries {
@@ -107,7 +107,7 @@ forEachService((start) => {
     async function inPages<T>(work: () => Promise<T>): Promise<T> {
       counter.reset()
       const result = await work()
-      assert.ok(counter.mostOfStatement <= pageRows, `a statement touched ${counter.mostOfStatement} rows`)
+      assert.ok(counter.maxOfStatement <= pageRows, `a statement touched ${counter.maxOfStatement} rows`)
       assert.ok(counter.most <= 3 * pageRows, `statements of one turn of the loop touched ${counter.most} rows`)
       return result
     }
@@ -312,7 +312,7 @@ forEachService((start) => {
         const left = async (): Promise<number> =>
           (await store.read((q) => q.all('SELECT item FROM list_item WHERE actor_id = $1 LIMIT 1', actor.id))).length
         await until(async () => (await left()) === 0)
-        assert.ok(counter.mostOfStatement <= 500, `a statement deleted ${counter.mostOfStatement} rows`)
+        assert.ok(counter.maxOfStatement <= 500, `a statement deleted ${counter.maxOfStatement} rows`)
       })
     }
 

@@ -436,9 +436,9 @@ forEachService((start) => {
       peers.publish({ subscriber: actor.id, id: peer.id }, { a: ['x'.repeat(400)], b: ['y'.repeat(400)], c: [] }, 1)
       let time = 0
       const reached = { peerClient: peers, findMovedPeer: () => Promise.reject(new Error('No peer moves')) }
-      const wholeOf = async (mostCharacters: number, longestMs: number): Promise<string> => {
+      const wholeOf = async (maxCharacters: number, longestMs: number): Promise<string> => {
         const data = new PeerData(new PeerLinks(store, reached, keyRing, 64), () => (time += 1), {
-          mostCharacters,
+          maxCharacters,
           longestMs,
         })
         const scope = { target: 'properties', subtarget: '', resource: '' }

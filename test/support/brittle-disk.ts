@@ -9,7 +9,7 @@ export class BrittleDisk {
   nextCommit: Error | undefined
   readonly opened: DatabaseSync[] = []
   /** Returns how many pages the database may have when a transaction begins. Default: any number. */
-  mostPages: (() => number) | undefined
+  maxPages: (() => number) | undefined
   #pragma = ''
 
   /** Sets the pragma on all open and future connections. */
@@ -53,7 +53,7 @@ class BrittleDatabase extends DatabaseSync {
     const run = statement.run.bind(statement)
     if (sql === 'BEGIN IMMEDIATE')
       statement.run = () => {
-        const most = this.#disk.mostPages?.()
+        const most = this.#disk.maxPages?.()
         if (most !== undefined) this.exec(`PRAGMA max_page_count = ${most}`)
         return run()
       }

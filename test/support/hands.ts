@@ -34,17 +34,17 @@ export const keyboard: Hands = {
 async function choose(target: Locator): Promise<void> {
   const name = await target.getAttribute('name')
   await reach(target.page().locator(`input[type=radio][name="${name}"]:checked`))
-  for (let step = 0; step < mostSteps && !(await target.isChecked()); step += 1)
+  for (let step = 0; step < maxSteps && !(await target.isChecked()); step += 1)
     await target.page().keyboard.press('ArrowDown')
   assert.equal(await target.isChecked(), true)
 }
 
-const mostSteps = 200
+const maxSteps = 200
 
 async function reach(target: Locator): Promise<void> {
   await target.waitFor()
   const page = target.page()
-  for (let step = 0; step < mostSteps; step += 1) {
+  for (let step = 0; step < maxSteps; step += 1) {
     if (await isFocused(target)) return assertVisible(page)
     await page.keyboard.press('Tab')
     await assertVisible(page)

@@ -1,7 +1,7 @@
 /** Fills one actor with rows of every kind, written directly, for requests that must not depend on its data. */
 import type { Store, Transaction } from '../../src/store/store.ts'
 import { known } from '../../src/json/json.ts'
-import { mostInvitations } from '../../src/trust/invitations/invitations.ts'
+import { maxInvitations } from '../../src/trust/invitations/invitations.ts'
 import { putValues } from '../../src/property/property-store.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import { seal } from '../../src/secret/sealed.ts'
@@ -235,7 +235,7 @@ async function addRecords({ store, actorId }: Filling): Promise<void> {
       '0'.repeat(64),
     )
   })
-  await inBatches(store, mostInvitations, async (tx, from, to) => {
+  await inBatches(store, maxInvitations, async (tx, from, to) => {
     const numbered = JSON.stringify(numbers(from, to).map((n) => [n, String(n)]))
     await tx.run(
       `INSERT INTO invitation (actor_id, invitation_id, code_hash, relationship, nickname, created_at, ends_at)

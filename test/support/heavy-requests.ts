@@ -134,7 +134,7 @@ export interface HeavyRun {
   /** Whether each measurement begins with a collection of garbage. With a small heap, it needs none. Default: true. */
   readonly collects?: boolean
   /** The client stops after this much of a response, because what a response takes shows before. */
-  readonly mostBytes: number
+  readonly maxBytes: number
   readonly onMeasured?: (one: Measured) => void
 }
 
@@ -143,13 +143,13 @@ export async function measureHeavy(
   database: string,
   actor: HeavyActor,
   requests: readonly HeavyRequest[],
-  { limits, oldSpaceMegabytes, repetitions, mostBytes, warmUps = 10, collects = true, onMeasured = () => {} }: HeavyRun,
+  { limits, oldSpaceMegabytes, repetitions, maxBytes, warmUps = 10, collects = true, onMeasured = () => {} }: HeavyRun,
 ): Promise<readonly Measured[]> {
   const measured: Measured[] = []
   if (requests.length === 0) return measured
   let service = await startWarm(database, actor, { oldSpaceMegabytes, warmUps })
   const measure = async (request: HeavyRequest, caller: CallerName): Promise<Measured> => {
-    const begin = { begin: collects ? 'begin' : 'continue', mostBytes } as const
+    const begin = { begin: collects ? 'begin' : 'continue', maxBytes } as const
     let one = await service.measure(request, caller, actor.callers[caller], begin)
     for (let repeated = 1; repeated < repetitions && service.isRunning; repeated += 1)
       one = await service.measure(request, caller, actor.callers[caller], begin)
@@ -236,14 +236,14 @@ class HeavyService {
     { method, path, headers, body, name }: HeavyRequest,
     caller: CallerName,
     credentials: Readonly<Record<string, string>>,
-    { begin, mostBytes = Number.MAX_SAFE_INTEGER }: { readonly begin: Order; readonly mostBytes?: number },
+    { begin, maxBytes = Number.MAX_SAFE_INTEGER }: { readonly begin: Order; readonly maxBytes?: number },
   ): Promise<Measured> {
     await this.#order(begin)
     const { status, bytes } = await readSlowly(`${this.#url}${path}`, {
       method,
       headers: { ...credentials, ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       body: body === undefined ? '' : JSON.stringify(body),
-      mostBytes,
+      maxBytes,
     })
     const strain = this.isRunning ? await this.#order('end').catch(() => null) : null
     return { name, caller, status, bytes, strain }
@@ -288,12 +288,12 @@ async function readSlowly(
     method,
     headers,
     body,
-    mostBytes,
+    maxBytes,
   }: {
     readonly method: string
     readonly headers: Record<string, string>
     readonly body: string
-    readonly mostBytes: number
+    readonly maxBytes: number
   },
 ): Promise<{ readonly status: number; readonly bytes: number }> {
   let status = 0
@@ -306,7 +306,7 @@ async function readSlowly(
     for await (const chunk of answer) {
       bytes += (chunk as Buffer).length
       for (let turns = 0; turns < 20; turns += 1) await setImmediate()
-      if (bytes > mostBytes) break
+      if (bytes > maxBytes) break
     }
   } catch {
     // The service closed the connection. An answer that began is a failure too.

@@ -24,7 +24,7 @@ export interface Strain {
 }
 
 let statements = 0
-let mostStatements = 0
+let maxStatements = 0
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 const app = new App(
@@ -49,7 +49,7 @@ const listening = await app.listen()
 const loop = monitorEventLoopDelay({ resolution: 1 })
 let idle = 0
 let most = 0
-let mostCpuMs = 0
+let maxCpuMs = 0
 let samplings: NodeJS.Timeout[] = []
 
 /** Linux counts the most memory since it was asked to forget. Elsewhere, samples have to do. */
@@ -70,15 +70,15 @@ function begin(isFirst: boolean): void {
   }
   forget()
   most = idle
-  mostCpuMs = statements = mostStatements = 0
+  maxCpuMs = statements = maxStatements = 0
   let cpu = process.threadCpuUsage()
   samplings = [
     setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5),
     // The timer runs after every turn of the loop over 1 ms. A sample contains one such turn and at most 1 ms of others.
     setInterval(() => {
       const { user, system } = process.threadCpuUsage(cpu)
-      mostCpuMs = Math.max(mostCpuMs, (user + system) / 1000)
-      mostStatements = Math.max(mostStatements, statements)
+      maxCpuMs = Math.max(maxCpuMs, (user + system) / 1000)
+      maxStatements = Math.max(maxStatements, statements)
       statements = 0
       cpu = process.threadCpuUsage()
     }, 1),
@@ -91,8 +91,8 @@ function end(): Strain {
   loop.disable()
   for (const sampling of samplings) clearInterval(sampling)
   most = Math.max(most, peak())
-  mostStatements = Math.max(mostStatements, statements)
-  return { delayMs: loop.max / 1e6, cpuMs: mostCpuMs, megabytes: (most - idle) / 1_000_000, statements: mostStatements }
+  maxStatements = Math.max(maxStatements, statements)
+  return { delayMs: loop.max / 1e6, cpuMs: maxCpuMs, megabytes: (most - idle) / 1_000_000, statements: maxStatements }
 }
 
 process.on('message', (order: Order) => {

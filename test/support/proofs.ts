@@ -3,7 +3,7 @@ import type { Proof } from './catalogue.ts'
 import { idsOf, testsOf, type TitledFile } from './test-titles.ts'
 
 /** A row that more tests carry promises too much to show which part of it lacks a test. */
-const mostTests = 25
+const maxTests = 25
 
 /** Returns what is wrong with the proofs of rows. @param reasoned the rows whose page gives a reason for no proof. */
 export function faultsOfProofs(
@@ -36,11 +36,11 @@ export function broadRows(files: ReadonlyMap<string, TitledFile>, allowed: Reado
   const counts = new Map<string, number>()
   for (const { tests } of files.values())
     for (const test of tests) for (const row of new Set(idsOf(test))) counts.set(row, (counts.get(row) ?? 0) + 1)
-  const broad = [...counts].filter(([row, count]) => count > mostTests && !allowed.has(row))
-  const needless = [...allowed.keys()].filter((row) => (counts.get(row) ?? 0) <= mostTests)
+  const broad = [...counts].filter(([row, count]) => count > maxTests && !allowed.has(row))
+  const needless = [...allowed.keys()].filter((row) => (counts.get(row) ?? 0) <= maxTests)
   return [
     ...broad.map(([row, count]) => `${row} has ${count} tests: split it`),
-    ...needless.map((row) => `${row} has at most ${mostTests} tests, and needs no reason`),
+    ...needless.map((row) => `${row} has at most ${maxTests} tests, and needs no reason`),
   ]
 }
 

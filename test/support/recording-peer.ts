@@ -35,7 +35,7 @@ export class RecordingPeer {
   /** The next replies. The last one repeats. */
   replies: Reply[] = [204]
   /** The largest number of open requests at one time. */
-  mostAtOnce = 0
+  maxAtOnce = 0
   now: () => number = Date.now
   #open = 0
   #server: Server | undefined
@@ -68,7 +68,7 @@ export class RecordingPeer {
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#open += 1
-    this.mostAtOnce = Math.max(this.mostAtOnce, this.#open)
+    this.maxAtOnce = Math.max(this.maxAtOnce, this.#open)
     response.once('close', () => (this.#open -= 1))
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)

@@ -43,7 +43,7 @@ export type Verdict<Input> =
   | { readonly ordered: false; readonly call: Call<Input>; readonly possible: readonly string[] }
 
 /** The search stops with an error, never with a verdict, after this number of possibilities. */
-const mostPossibilities = 300_000
+const maxPossibilities = 300_000
 
 /** A state that the object may have at one moment. */
 interface Possibility<State> {
@@ -137,7 +137,7 @@ export function findSerialOrder<State, Input>(
     if (end === undefined) return { ordered: true }
     const key = keyOf(choice.value)
     if (end.tried.has(key)) continue
-    if (++total > mostPossibilities) throw new Error('The history has too many possible orders to decide')
+    if (++total > maxPossibilities) throw new Error('The history has too many possible orders to decide')
     end.tried.set(key, canonical(choice.value.state))
     path.push(after(end, choice.value))
   }

@@ -24,7 +24,7 @@ export interface StartOptions extends Partial<TroupeOptions> {
   readonly listen?: boolean
   readonly now?: () => number
   readonly timers?: Timers
-  readonly mostDirectSubscriptions?: number
+  readonly maxDirectSubscriptions?: number
   readonly random?: () => number
   readonly wrapStore?: (store: Store) => Store
   /** Runs in the transaction of each write, before its changes are recorded here. */
@@ -143,7 +143,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     peerClient,
     timers,
     random,
-    mostDirectSubscriptions,
+    maxDirectSubscriptions,
     ...appOptions
   } = options
   const statements: string[] = []
@@ -187,7 +187,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       ...(peerClient === undefined ? {} : { peerClient }),
       ...(timers === undefined ? {} : { timers }),
       ...(random === undefined ? {} : { random }),
-      ...(mostDirectSubscriptions === undefined ? {} : { mostDirectSubscriptions }),
+      ...(maxDirectSubscriptions === undefined ? {} : { maxDirectSubscriptions }),
     },
   )
   declare?.(app)

@@ -41,7 +41,7 @@ const items = 20
 /** Clients that measure the rate. */
 const clients = 16
 /** When so many requests wait, the service cannot answer the load. */
-const mostWaiting = 2000
+const maxWaiting = 2000
 const tickMs = 5
 
 interface Subject {
@@ -151,7 +151,7 @@ async function loadFor(
         .finally(() => waiting.delete(run))
       waiting.add(run)
     }
-    if (waiting.size > mostWaiting) reject(new Error(`${waiting.size} requests wait: the load is too high`))
+    if (waiting.size > maxWaiting) reject(new Error(`${waiting.size} requests wait: the load is too high`))
     if (now >= ms) resolve()
   }, tickMs)
   await ended.finally(() => clearInterval(ticks))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 
 const patienceMs = 60_000
 const leastPauseMs = 2
-const mostPauseMs = 50
+const maxPauseMs = 50
 
 /** Resolves when the condition holds. `next` runs between two checks. Fails after 60 s of real time. */
 export async function until(
@@ -37,7 +37,7 @@ export async function untilEqual(actual: () => unknown, expected: () => unknown)
  * does not spend them on hundreds of requests.
  */
 function nextLook(waitedMs: number): Promise<void> {
-  const pauseMs = Math.min(Math.max(leastPauseMs, waitedMs / 10), mostPauseMs)
+  const pauseMs = Math.min(Math.max(leastPauseMs, waitedMs / 10), maxPauseMs)
   // Real time: rows in a store and states of other processes raise no event, and a loop without a pause takes their CPU.
   return new Promise((resolve) => setTimeout(resolve, pauseMs))
 }

@@ -38,10 +38,10 @@ export interface PatternGraph {
 }
 
 /** Repetitions up to this count become copies. More count as unlimited, because their product is too large. */
-const mostCopies = 10
+const maxCopies = 10
 /** For single characters in a fixed number, such as `\d{32}`. */
-const mostSingleCopies = 64
-const mostSteps = 2000
+const maxSingleCopies = 64
+const maxSteps = 2000
 
 /** @throws Error when the pattern is not valid, or too long. */
 export function patternGraph(source: string, flags: string): PatternGraph {
@@ -89,7 +89,7 @@ class Builder {
   }
 
   #add(step: PatternStep): number {
-    if (this.#steps.length >= mostSteps) throw new Error('the pattern is too long to be checked')
+    if (this.#steps.length >= maxSteps) throw new Error('the pattern is too long to be checked')
     return this.#steps.push(step) - 1
   }
 
@@ -149,10 +149,10 @@ class Builder {
   }
 
   #copiesOf(element: AST.QuantifiableElement, min: number, max: number): Repetition {
-    if (max !== Infinity && max > mostCopies && isNullable(element)) this.#hasEmptyCopies = true
-    const most = isSingle(element) ? mostSingleCopies : mostCopies
+    if (max !== Infinity && max > maxCopies && isNullable(element)) this.#hasEmptyCopies = true
+    const most = isSingle(element) ? maxSingleCopies : maxCopies
     const copies = min <= most ? min : 1
-    if (max - min <= mostCopies && min <= most) return { copies, optional: max - min, isEndless: false }
+    if (max - min <= maxCopies && min <= most) return { copies, optional: max - min, isEndless: false }
     return { copies, optional: 0, isEndless: true }
   }
 
@@ -223,7 +223,7 @@ function isMatchedOnce(assertion: AST.LookaroundAssertion): boolean {
   for (;;) {
     const alternative: AST.Node = node.parent
     if (alternative.type === 'Quantifier') {
-      if (alternative.max > mostCopies) return false
+      if (alternative.max > maxCopies) return false
       node = alternative
       continue
     }
@@ -241,7 +241,7 @@ function isStart(element: AST.Element): boolean {
 }
 
 function isBounded(element: AST.Element): boolean {
-  if (element.type === 'Quantifier') return element.max <= mostCopies && isBounded(element.element)
+  if (element.type === 'Quantifier') return element.max <= maxCopies && isBounded(element.element)
   if (element.type === 'Group' || element.type === 'CapturingGroup')
     return element.alternatives.every(({ elements }) => elements.every(isBounded))
   return element.type !== 'Backreference'

@@ -10,7 +10,7 @@ export type Growth = 'linear' | 'polynomial' | 'exponential'
 /** The search for the place where a match begins. Other positions are steps that read a character. */
 const search = -1
 /** Beyond this number of compared states, a pattern counts as polynomial. */
-const mostStates = 400_000
+const maxStates = 400_000
 
 /** @throws Error when the pattern is not valid, or too long to be checked. */
 export function growthOf(source: string, flags: string): Growth {
@@ -91,7 +91,7 @@ class Analysis {
 
   /** The positions that read the character `next` after `position` read `last`, with the number of ways. */
   #move(position: number, last: number, next: number): ReadonlyMap<number, number> {
-    if (++this.#states > mostStates) throw new TooMany()
+    if (++this.#states > maxStates) throw new TooMany()
     if (position !== search) {
       const step = this.#graph.steps[position]
       return this.#ways(step?.kind === 'read' ? step.next : 0, last, next).to
@@ -107,7 +107,7 @@ class Analysis {
     /** The loops that the way repeats. An engine ends a loop that read nothing. */
     const repeated = new Set<number>()
     const visit = (at: number): void => {
-      if (++this.#states > mostStates) throw new TooMany()
+      if (++this.#states > maxStates) throw new TooMany()
       const one = this.#graph.steps[at]
       if (one === undefined || repeated.has(at)) return
       if (one.kind === 'read' && this.#graph.sets[one.set]?.has(next)) to.set(at, Math.min(2, (to.get(at) ?? 0) + 1))

@@ -4,9 +4,9 @@
  */
 
 /** A schema that takes at most this many steps for the deepest value that it accepts. */
-const mostSteps = 1_000_000
+const maxSteps = 1_000_000
 /** The deepest JSON that the service reads. */
-const mostLevels = 64
+const maxLevels = 64
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -17,11 +17,11 @@ const same = ['not', 'if', 'then', 'else'] as const
 /** Returns the deepest nesting that takes few steps. Null: every nesting does. */
 export function deepestFor(schema: Node): number | null {
   let steps: ReadonlyMap<Node, number> = new Map([[schema, 1]])
-  for (let level = 1; level <= mostLevels; level += 1) {
+  for (let level = 1; level <= maxLevels; level += 1) {
     steps = stepsBelow(schema, steps)
     const total = sumOf(steps)
     if (total === 0) return null
-    if (total > mostSteps) return level - 1
+    if (total > maxSteps) return level - 1
   }
   return null
 }
@@ -51,7 +51,7 @@ function stepsBelow(root: Node, steps: ReadonlyMap<Node, number>): ReadonlyMap<N
 function appliedBy(root: Node, node: Node): ReadonlyMap<Node, number> {
   const found = new Map<Node, number>()
   const add = (one: unknown, way: readonly Node[]): void => {
-    if (!isNode(one) || way.includes(one) || sumOf(found) > mostSteps) return
+    if (!isNode(one) || way.includes(one) || sumOf(found) > maxSteps) return
     found.set(one, (found.get(one) ?? 0) + 1)
     const next = [...way, one]
     if (typeof one['$ref'] === 'string') add(targetOf(root, one['$ref']), next)

@@ -28,9 +28,9 @@ export interface ExportRun {
 /** Actors that are exported at the same time. */
 const atOnce = 2
 /** Ids in the file that completes the run. Beyond them, only the number grows. */
-const mostNamed = 1000
+const maxNamed = 1000
 /** An export fails when a list of the actor is removed meanwhile. */
-const mostAttempts = 3
+const maxAttempts = 3
 
 interface Totals {
   exported: number
@@ -94,9 +94,9 @@ async function exportOne(
     } catch (error) {
       signal.throwIfAborted()
       if (isTemporary(error) || (error instanceof ServiceError && error.code === 'insufficient_storage')) throw error
-      if (attempt < mostAttempts) continue
+      if (attempt < maxAttempts) continue
       totals.failed += 1
-      if (totals.failedActors.length < mostNamed) totals.failedActors.push(actorId)
+      if (totals.failedActors.length < maxNamed) totals.failedActors.push(actorId)
       log.error({ error, actorId, run }, 'Cannot export an actor; the run goes on')
       return
     }

@@ -115,9 +115,9 @@ export class Polls {
     this.#last.set(deviceCode, { at: now, seconds })
     // The oldest entry is the first one.
     const [oldest] = this.#last.keys()
-    if (this.#last.size > mostPolls && oldest !== undefined) this.#last.delete(oldest)
+    if (this.#last.size > maxPolls && oldest !== undefined) this.#last.delete(oldest)
     return isTooSoon
   }
 }
 
-const mostPolls = 10_000
+const maxPolls = 10_000

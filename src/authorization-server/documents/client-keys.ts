@@ -5,8 +5,8 @@ import type { Client, ClientMetadata } from '../client.ts'
 import { OAuthError } from '../oauth-error.ts'
 import { FetchedDocuments } from './fetched-documents.ts'
 
-const mostBytes = 65_536
-const mostKeys = 20
+const maxBytes = 65_536
+const maxKeys = 20
 /** Minimum interval between fetches for unknown keys. It limits the fetches that a client causes with invented key ids. */
 const leastMs = 5000
 
@@ -19,7 +19,7 @@ export class ClientKeys {
     this.#documents = new FetchedDocuments({
       client,
       now,
-      mostBytes,
+      maxBytes,
       read: (_, document) => keySet(document),
       unusable,
     })
@@ -57,7 +57,7 @@ export function keysIn(fields: { readonly [member: string]: unknown }): Pick<Cli
 /** A set of public keys. A shared secret is not one, and a private key must never be published. */
 function isKeySet(value: unknown): value is JSONWebKeySet {
   const { keys } = (value ?? {}) as { readonly keys?: unknown }
-  return Array.isArray(keys) && keys.length > 0 && keys.length <= mostKeys && keys.every(isPublicKey)
+  return Array.isArray(keys) && keys.length > 0 && keys.length <= maxKeys && keys.every(isPublicKey)
 }
 
 function isPublicKey(key: unknown): boolean {

@@ -2,7 +2,7 @@
 import { defaultMaxDepth, normalize, toPlain } from '../../json/json.ts'
 import type { PeerClient } from '../../peer/peer-client.ts'
 
-const mostKept = 500
+const maxKept = 500
 const timeouts = { connectSeconds: 5, readSeconds: 5 }
 
 /** Cache times in seconds: default, minimum, maximum. A consent and the token request after it see the same document. */
@@ -11,7 +11,7 @@ const keptSeconds = { unsaid: 300, least: 60, most: 86_400 }
 export interface FetchedDocumentsOptions<T> {
   readonly client: PeerClient
   readonly now: () => number
-  readonly mostBytes: number
+  readonly maxBytes: number
   /** Reads the JSON of a document. What it throws is not cached. */
   readonly read: (url: string, document: unknown) => T | Promise<T>
   /** The error for a document that cannot be fetched. */
@@ -68,7 +68,7 @@ export class FetchedDocuments<T> {
     // The oldest entry is deleted, so the cache stays bounded and an evicted document costs one more fetch.
     this.#kept.delete(url)
     for (const [oldest] of this.#kept) {
-      if (this.#kept.size < mostKept) break
+      if (this.#kept.size < maxKept) break
       this.#kept.delete(oldest)
     }
     this.#kept.set(url, kept)
@@ -76,12 +76,12 @@ export class FetchedDocuments<T> {
   }
 
   async #fetch(url: string): Promise<{ document: unknown; headers: Readonly<Record<string, string>> }> {
-    const { client, mostBytes, unusable } = this.#options
+    const { client, maxBytes, unusable } = this.#options
     const outcome = await client.call({
       method: 'GET',
       url,
       headers: { accept: 'application/json' },
-      maxAnswerBytes: mostBytes,
+      maxAnswerBytes: maxBytes,
       timeouts,
     })
     if (outcome.kind !== 'answered' || outcome.status !== 200) throw unusable('it cannot be fetched')

@@ -7,15 +7,15 @@ import { parseRedirectUri } from '../redirect-uri.ts'
 import { keysIn } from './client-keys.ts'
 import { FetchedDocuments } from './fetched-documents.ts'
 
-const mostBytes = 5120
-const mostRedirects = 20
+const maxBytes = 5120
+const maxRedirects = 20
 
 export class MetadataDocuments {
   readonly #documents: FetchedDocuments<Client>
 
   constructor(client: PeerClient, now: () => number) {
     const read = (clientId: string, document: unknown): Client => toClient(clientId, document, now())
-    this.#documents = new FetchedDocuments({ client, now, mostBytes, read, unusable })
+    this.#documents = new FetchedDocuments({ client, now, maxBytes, read, unusable })
   }
 
   /** Finds the client. @throws OAuthError `invalid_request` without a valid document; the failure is not cached. */
@@ -87,8 +87,8 @@ function authMethodIn(fields: { readonly [member: string]: unknown }, keys: Pick
 
 /** The URIs that a client may use. One that may not be registered does not make the others useless. */
 function redirectsIn(uris: unknown): readonly string[] {
-  if (!Array.isArray(uris) || uris.length === 0 || uris.length > mostRedirects)
-    throw unusable(`redirect_uris must be a list of 1 to ${mostRedirects} URLs`)
+  if (!Array.isArray(uris) || uris.length === 0 || uris.length > maxRedirects)
+    throw unusable(`redirect_uris must be a list of 1 to ${maxRedirects} URLs`)
   const usable = uris.filter((uri): uri is string => typeof uri === 'string' && parseRedirectUri(uri) !== null)
   if (usable.length === 0) throw unusable('no redirect URI is allowed')
   return usable

@@ -6,7 +6,7 @@ import { withExistingStore } from '../existing-store.ts'
 import { print, printJson, printable, timeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
 
-const mostListed = 10_000
+const maxListed = 10_000
 const defaultListed = 50
 
 export async function listActors(args: readonly string[]): Promise<number> {
@@ -44,8 +44,8 @@ function show(actors: readonly ListedActor[], next: string | null, isJson: boole
 function limitOf(text: string | undefined): number {
   if (text === undefined) return defaultListed
   const limit = /^\d+$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > mostListed)
-    throw new UsageError(`Cannot run troupe actors ls: --limit must be a whole number from 1 to ${mostListed}.`)
+  if (limit < 1 || limit > maxListed)
+    throw new UsageError(`Cannot run troupe actors ls: --limit must be a whole number from 1 to ${maxListed}.`)
   return limit
 }
 

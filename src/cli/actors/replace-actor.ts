@@ -34,7 +34,7 @@ export interface ReplaceOptions {
 
 /** How often the command looks whether the deliveries of the actor have ended, in milliseconds. */
 const lookAgainMs = 200
-const mostNamed = 20
+const maxNamed = 20
 const reason = 'troupe actors import --replace'
 
 export async function replaceActorByCommand(path: string, options: ReplaceOptions): Promise<number> {
@@ -89,7 +89,7 @@ function* linesOf({ changes, leftOut, unrelated, isBegun }: ReplacementPlan): Ge
   if (Object.keys(leftOut).length > 0) yield `Not imported: ${counts(leftOut)}.`
   if (unrelated.length === 0) return
   yield `Relationships of the archive that the actor has no longer, and that do not come back: ${unrelated.length}`
-  for (const peer of unrelated.slice(0, mostNamed)) yield `  ${printable(peer)}`
+  for (const peer of unrelated.slice(0, maxNamed)) yield `  ${printable(peer)}`
 }
 
 function countsOf({ added, changed, removed, same }: ChangeCounts): string {

@@ -15,7 +15,7 @@ import { counted, print, printable, printError, printJson, progressTo, sizeText 
 import { UsageError } from '../usage-error.ts'
 import { where } from '../welcome.ts'
 
-const mostNamed = 100
+const maxNamed = 100
 
 export async function backup(args: readonly string[]): Promise<number> {
   const { words, options } = commandArgs('troupe backup', args, { verify: 'boolean', json: 'boolean' })
@@ -104,7 +104,7 @@ function contentOf({ actors, files: { count, bytes } }: BackupFacts): string {
 }
 
 function nameAll(what: string, objects: readonly string[]): void {
-  for (const object of objects.slice(0, mostNamed)) print(`${what.padEnd(9)} file ${object}`)
+  for (const object of objects.slice(0, maxNamed)) print(`${what.padEnd(9)} file ${object}`)
 }
 
 function endOf(number: number, what: string, remedy: string): number {

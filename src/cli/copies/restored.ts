@@ -10,7 +10,7 @@ import { withExistingStore } from '../existing-store.ts'
 import { counted, print, printable, printJson, timeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
 
-const mostNamed = 100
+const maxNamed = 100
 
 export async function restored(args: readonly string[]): Promise<number> {
   const { words, options } = commandArgs('troupe restored', args, {
@@ -72,7 +72,7 @@ function report(
   print(`Issued or changed after ${timeText(after)}: ${counted(total({ ended }), 'credential')}.`)
   if (rightsChanged.length > 0)
     print('These relationships and apps stay, and their rights changed after this time. Check them:')
-  for (const { actor, peer } of rightsChanged.slice(0, mostNamed)) print(`  ${actor}  ${printable(peer)}`)
+  for (const { actor, peer } of rightsChanged.slice(0, maxNamed)) print(`  ${actor}  ${printable(peer)}`)
   if (incarnation !== null) print(begun(incarnation))
   return 0
 }

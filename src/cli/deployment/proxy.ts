@@ -76,7 +76,7 @@ async function forgedHost(probe: Probe): Promise<Finding[]> {
 }
 
 /** More than the limit of authorization requests of one sender in a minute. */
-const mostRequests = 90
+const maxRequests = 90
 const limited = '/oauth/authorize?client_id=troupe-doctor'
 
 /** Requests until the service limits this sender, and then one that claims to come from another address. */
@@ -85,7 +85,7 @@ async function limits(probe: Probe): Promise<Finding[]> {
   const isIgnored = await ignoresSenders(probe, otherSender())
   let sent = 0
   let isLimited = false
-  for (; sent < mostRequests && !isLimited; sent++) isLimited = (await probe.send(limited)).status === 429
+  for (; sent < maxRequests && !isLimited; sent++) isLimited = (await probe.send(limited)).status === 429
   if (!isLimited) {
     return [
       warning(
@@ -115,7 +115,7 @@ async function limits(probe: Probe): Promise<Finding[]> {
 async function escapesBy(probe: Probe, headers: Readonly<Record<string, string>>): Promise<boolean> {
   for (let tries = 0; tries < 3; tries += 1) {
     if ((await probe.send(limited, { headers })).status === 429) return false
-    for (let sent = 0; sent < mostRequests; sent += 1) if ((await probe.send(limited)).status === 429) break
+    for (let sent = 0; sent < maxRequests; sent += 1) if ((await probe.send(limited)).status === 429) break
   }
   return true
 }

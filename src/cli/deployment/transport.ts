@@ -9,7 +9,7 @@ const dayMs = 86_400_000
 const leastDays = 14
 const halfYear = 15_552_000
 /** Signatures, tokens and passkeys allow little more. */
-const mostSkewMs = 30_000
+const maxSkewMs = 30_000
 const longestWaitMs = 10_000
 
 export async function transportFindings(probe: Probe): Promise<Finding[]> {
@@ -109,7 +109,7 @@ export async function clockFindings(probe: Probe): Promise<Finding[]> {
   // The header has whole seconds.
   const skew = date > after ? date - after : Math.max(0, before - date - 1000)
   return [
-    skew <= mostSkewMs
+    skew <= maxSkewMs
       ? fine('clock', 'Its clock agrees with the clock of this machine.')
       : warning(
           'clock',

@@ -6,7 +6,7 @@ import { type Answer, mediaTypeOf } from './compare-answers.ts'
 import { decidingHeaders, type RecordedRequest } from './recorded-requests.ts'
 
 /** The longest body that is compared. */
-const mostCompared = 8_388_608
+const maxCompared = 8_388_608
 
 export interface MirrorDeps {
   readonly against: URL
@@ -80,11 +80,11 @@ function collect(answer: IncomingMessage, whole: (body: Buffer) => void): void {
   let size = 0
   answer.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size <= mostCompared) chunks.push(chunk)
+    if (size <= maxCompared) chunks.push(chunk)
     else chunks.length = 0
   })
   answer.on('end', () => {
-    if (size <= mostCompared) whole(Buffer.concat(chunks))
+    if (size <= maxCompared) whole(Buffer.concat(chunks))
   })
 }
 

@@ -13,13 +13,13 @@ export interface RecordedRequest {
 
 const deciding: ReadonlySet<string> = new Set(['accept', 'authorization', 'cookie'])
 /** Bytes of a HAR file, which is read as a whole. */
-const mostBytes = 268_435_456
+const maxBytes = 268_435_456
 
 /** @throws UsageError for a file that cannot be read, with the line. */
 export async function* recordedRequests(file: string): AsyncGenerator<RecordedRequest, void> {
   const { size, first } = await beginningOf(file)
   if (isHar(first)) {
-    if (size > mostBytes) throw unreadable(file, `it is larger than ${mostBytes} bytes; convert it to JSON Lines`)
+    if (size > maxBytes) throw unreadable(file, `it is larger than ${maxBytes} bytes; convert it to JSON Lines`)
     yield* harEntries(file)
     return
   }

@@ -15,7 +15,7 @@ export interface RouteReport {
   readonly first: readonly ShadowDifference[]
 }
 
-const mostShown = 3
+const maxShown = 3
 
 /** Finds the route of a path, by the templates of an OpenAPI document. */
 export class RouteNames {
@@ -59,7 +59,7 @@ export class ShadowReport {
       return
     }
     found.different += 1
-    if (found.first.length < mostShown) found.first.push({ path: shownPath(path), difference })
+    if (found.first.length < maxShown) found.first.push({ path: shownPath(path), difference })
   }
 
   get routes(): RouteReport[] {

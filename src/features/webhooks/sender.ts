@@ -29,13 +29,13 @@ export interface WebhookSenderDeps {
 }
 
 /** Messages per run: a crash repeats at most as many. */
-const mostMessages = 16
+const maxMessages = 16
 /** Time after which a run begins no further message, in milliseconds. */
 const longestRunMs = 5000
-const mostRunning = 64
-const mostOfActor = 8
+const maxRunning = 64
+const maxOfActor = 8
 /** A receiver that refuses so many messages in a row is suspended. */
-const mostRefusals = 50
+const maxRefusals = 50
 
 /** A message that is sent again, or that suspends the webhook. */
 interface Stop {
@@ -53,7 +53,7 @@ export class WebhookSender {
       kind: 'webhook',
       run: (job, signal) => this.#run(job, signal),
       hostOf: ({ data }) => data,
-      most: { running: mostRunning, ofActor: mostOfActor, ofHost: connectionsPerOrigin },
+      most: { running: maxRunning, ofActor: maxOfActor, ofHost: connectionsPerOrigin },
       longestMs: longestPutOffMs(deps.policy),
     }
   }
@@ -64,7 +64,7 @@ export class WebhookSender {
       const [target, entries] = await store.read((q) =>
         Promise.all([
           findTarget(q, job.actorId, job.id),
-          findJobEntries(q, job, { after: job.done, limit: mostMessages }),
+          findJobEntries(q, job, { after: job.done, limit: maxMessages }),
         ]),
       )
       if (target === null) return { settled: { ...fresh, done: null, dueAt: 0 }, entries: [] }
@@ -105,7 +105,7 @@ export class WebhookSender {
       const isRefused = sent.verdict.kind === 'failed'
       refusals = isRefused ? refusals + 1 : 0
       failingSince = isRefused ? (failingSince ?? this.#deps.now()) : null
-      if (refusals >= mostRefusals) {
+      if (refusals >= maxRefusals) {
         stop = {
           verdict: { kind: 'stop', reason: `The receiver refused ${refusals} messages in a row` },
           outcome: sent.outcome,

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 const prefix = 'whsec_'
 const leastBytes = 24
-const mostBytes = 64
+const maxBytes = 64
 
 /** Returns a new secret of 256 random bits. */
 export function newSecret(): string {
@@ -15,7 +15,7 @@ export function isSecret(text: string): boolean {
   if (!text.startsWith(prefix)) return false
   const encoded = text.slice(prefix.length)
   const bytes = Buffer.from(encoded, 'base64')
-  return bytes.length >= leastBytes && bytes.length <= mostBytes && bytes.toString('base64') === encoded
+  return bytes.length >= leastBytes && bytes.length <= maxBytes && bytes.toString('base64') === encoded
 }
 
 export interface Signed {

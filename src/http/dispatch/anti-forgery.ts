@@ -140,13 +140,13 @@ function hasBasic(request: HttpRequest): boolean {
 
 async function fieldOf(request: HttpRequest, limits: BodyLimits): Promise<string | undefined> {
   if (request.method !== 'POST') return undefined
-  if (isMultipart(request)) return firstField(await request.stream().head(mostHead))
+  if (isMultipart(request)) return firstField(await request.stream().head(maxHead))
   const text = await readFormText(request, limits)
   return text === null ? undefined : Params.parse(text, maxFormFields, 'form').get(antiForgeryField)
 }
 
 /** The first field of a multipart form has the CSRF token, because a file may follow that is too large to keep. */
-const mostHead = 2048
+const maxHead = 2048
 
 function firstField(head: Uint8Array): string | undefined {
   const text = Buffer.from(head).toString('latin1')

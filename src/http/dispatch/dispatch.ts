@@ -64,7 +64,7 @@ export interface DispatchDeps
 }
 
 /** The longest time that a request waits for the memory for its body, in milliseconds. */
-const mostBodyWaitMs = 10_000
+const maxBodyWaitMs = 10_000
 
 export class Dispatcher {
   readonly #deps: DispatchDeps
@@ -99,7 +99,7 @@ export class Dispatcher {
     this.#bodies = new BodyBudget({
       totalBytes: config.bodyMemoryBytes ?? bodyBudgetBytes(config.maxBodyBytes),
       // The rest of the time is for the body to arrive.
-      waitMs: Math.min(mostBodyWaitMs, (config.requestTimeoutSeconds * 1000) / 3),
+      waitMs: Math.min(maxBodyWaitMs, (config.requestTimeoutSeconds * 1000) / 3),
       timers: deps.timers,
     })
   }

@@ -29,10 +29,10 @@ export interface LiveRequest {
 const tickMs = 10_000
 const retryMs = 3000
 /** Maximum number of streams on all devices of an owner, because a session could open any number. */
-const mostOfAnActor = 32
+const maxOfAnActor = 32
 
 export function liveStreams(): ConcurrencyLimit {
-  return new ConcurrencyLimit(mostOfAnActor, 'This actor', 'streams of its changes')
+  return new ConcurrencyLimit(maxOfAnActor, 'This actor', 'streams of its changes')
 }
 
 /**

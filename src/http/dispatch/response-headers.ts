@@ -56,12 +56,12 @@ export class ResponseHeaders {
   }
 }
 
-const mostIgnored = 10
+const maxIgnored = 10
 
 /** The names as they stand in a URL, because a header has only visible characters. */
 function namesIn(ignored: readonly string[]): string {
   return ignored
-    .slice(0, mostIgnored)
+    .slice(0, maxIgnored)
     .map((name) => encodeURIComponent(name.toWellFormed().slice(0, 50).toWellFormed()))
     .join(', ')
 }

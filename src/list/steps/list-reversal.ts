@@ -16,7 +16,7 @@ export interface KeptSteps {
 }
 
 /** The most items that one reversal changes. */
-const mostRows = 10_000
+const maxRows = 10_000
 /** Nodes around the positions of the steps are loaded together, up to this distance. */
 const nearItems = 256
 
@@ -36,7 +36,7 @@ export async function reverseSteps(
 ): Promise<Reversal> {
   const reversal = new RunningReversal(tx, at, nowMs)
   const rows = kept.reduce((sum, { steps }) => sum + steps.reduce((n, step) => n + rowsOf(step), 0), 0)
-  if (rows > mostRows) return 'conflict'
+  if (rows > maxRows) return 'conflict'
   return (await reversal.run(kept)) ? { changes: reversal.changes } : 'conflict'
 }
 

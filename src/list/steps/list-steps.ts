@@ -56,13 +56,13 @@ export interface ListHistory {
 }
 
 /** The most steps of one change that are kept. A longer list is removed without a copy of its items. */
-const mostSteps = 2048
+const maxSteps = 2048
 /** The most characters of items that are copied to the history when their lists are removed. */
-const mostCharacters = 1_048_576
+const maxCharacters = 1_048_576
 
 /** Whether so many items can be copied to the history when they are removed together. */
 export function canBeKept(items: number, characters: number): boolean {
-  return items <= mostSteps && characters <= mostCharacters
+  return items <= maxSteps && characters <= maxCharacters
 }
 
 /** The steps that remove all items, from the last to the first, so that each is put back at its position. */
@@ -113,7 +113,7 @@ export function stepsOf({ moves, inserted, updated, positionOf, removed, texts }
     }
   }
   if (texts !== null) steps.push({ kind: 'texts', ...texts })
-  return steps.length > mostSteps ? null : steps
+  return steps.length > maxSteps ? null : steps
 }
 
 function addInsertion(steps: ListStep[], row: number, index: number, after: number): void {

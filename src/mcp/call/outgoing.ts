@@ -6,8 +6,8 @@
 /** The effect when a client disconnects: it cancels the call (2026-07-28), or has no effect (earlier revisions). */
 export type OnDisconnect = 'cancels' | 'means_nothing'
 
-const mostWaiting = 1000
-const mostCharacters = 1_000_000
+const maxWaiting = 1000
+const maxCharacters = 1_000_000
 
 interface Waiting {
   readonly message: object
@@ -41,7 +41,7 @@ export class Outgoing {
     const { length } = JSON.stringify(message)
     this.#waiting.push({ message, length })
     this.#characters += length
-    while (this.#waiting.length > mostWaiting || this.#characters > mostCharacters) {
+    while (this.#waiting.length > maxWaiting || this.#characters > maxCharacters) {
       const oldest = this.#waiting.findIndex(({ message: each }) => !('id' in each))
       if (oldest < 0) break
       this.#characters -= this.#waiting.splice(oldest, 1)[0]?.length ?? 0

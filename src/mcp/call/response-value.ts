@@ -3,7 +3,7 @@ import { discard } from '../../app/handler-response.ts'
 import { codeOfStatus, quoted, ServiceError } from '../../errors.ts'
 
 /** The longest text that a model receives, in bytes. */
-const mostBytes = 1_048_576
+const maxBytes = 1_048_576
 
 const isText = /^(?:text\/|application\/(?:[^;]+\+)?(?:json|xml|x-ndjson)\b)/i
 const isJson = /^application\/(?:[^;]+\+)?json\b/i
@@ -39,10 +39,10 @@ async function boundedText(name: string, { body }: Response): Promise<string> {
   const stream: AsyncIterable<Uint8Array> = body
   for await (const chunk of stream) {
     length += chunk.byteLength
-    if (length > mostBytes)
+    if (length > maxBytes)
       throw new ServiceError(
         'bad_request',
-        `Cannot show the answer of ${quoted(name)}: it is longer than ${mostBytes} bytes`,
+        `Cannot show the answer of ${quoted(name)}: it is longer than ${maxBytes} bytes`,
       )
     chunks.push(chunk)
   }

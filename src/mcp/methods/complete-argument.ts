@@ -9,7 +9,7 @@ import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { requirePrompt } from './get-prompt.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
 
-const mostValues = 100
+const maxValues = 100
 
 export async function completeArgument(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const { ref, argument, context } = call.params
@@ -27,9 +27,9 @@ export async function completeArgument(deps: McpDeps, call: InFlightCall): Promi
       : await reportingErrors(deps, () => completer({ actor: deps.handleOf(actor), caller, value, known }))
   return complete({
     completion: {
-      values: proposed.slice(0, mostValues),
+      values: proposed.slice(0, maxValues),
       total: proposed.length,
-      hasMore: proposed.length > mostValues,
+      hasMore: proposed.length > maxValues,
     },
   })
 }

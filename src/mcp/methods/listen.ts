@@ -10,7 +10,7 @@ import { complete } from '../protocol/result.ts'
 import { resumeTask } from './call-tool.ts'
 import { type Reauthorize, followable, type SubscriptionFilter, watchChanges } from '../change-notifications.ts'
 
-const mostUris = 500
+const maxUris = 500
 
 /**
  * The rights are checked before the stream begins, so that a refusal is a plain response. The stream covers only
@@ -60,7 +60,7 @@ export async function listen(
 function requestedFilter(deps: McpDeps, call: McpRequest): SubscriptionFilter {
   const notifications = isRecord(call.params['notifications']) ? call.params['notifications'] : {}
   const texts = (value: unknown): readonly string[] =>
-    Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string').slice(0, mostUris) : []
+    Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string').slice(0, maxUris) : []
   const taskIds = texts(notifications['taskIds'])
   if (taskIds.length > 0) requireTaskSupport(call)
   return {

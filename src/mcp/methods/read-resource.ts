@@ -22,7 +22,7 @@ import { reportingErrors, runOperation } from '../call/run-operation.ts'
 /** The most list items in one result. */
 export const itemsAtOnce = 100
 /** The most characters of values in one result. */
-const mostCharacters = 4_194_304
+const maxCharacters = 4_194_304
 const restNote =
   'More values do not fit into one result. Read each of the others at its own address, which resources/list names'
 
@@ -117,7 +117,7 @@ async function allValues(
   isReadable: (name: string) => boolean,
 ): Promise<readonly object[]> {
   const values: (readonly [name: string, value: JsonText])[] = []
-  let left = mostCharacters
+  let left = maxCharacters
   for await (const page of deps.properties.pages(access))
     for (const property of page) {
       const value = valueOf(property)

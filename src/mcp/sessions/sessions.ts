@@ -33,9 +33,9 @@ interface SessionsDeps {
 const lifetimeMs = 24 * 3_600_000
 /** Minimum interval between two extensions of a session by requests, in milliseconds. It avoids a write per request. */
 const prolongAfterMs = 3_600_000
-const mostSubscriptions = 500
+const maxSubscriptions = 500
 /** The most sessions of one client. Another session ends the least recently used one. */
-const mostSessions = 20
+const maxSessions = 20
 const longestClient = 16_384
 const idForm = /^ms_[\w-]{43}$/
 
@@ -73,7 +73,7 @@ export class McpSessions {
       throw new McpFailure('invalid_params', 'Cannot begin a session: clientInfo and capabilities are too long')
     await store.write(async (tx) => {
       await deleteExpiredSessions(tx, now(), tx.isSharded ? owner.actorId : null)
-      await deleteOldSessions(tx, owner, mostSessions - 1)
+      await deleteOldSessions(tx, owner, maxSessions - 1)
       await insertSession(tx, {
         hash: hashSecret(id),
         ...owner,
@@ -131,10 +131,10 @@ export class McpSessions {
   subscribe(session: Session, uri: string): Promise<void> {
     return this.#changeSubscriptions(session, (uris) => {
       if (uris.includes(uri)) return uris
-      if (uris.length >= mostSubscriptions) {
+      if (uris.length >= maxSubscriptions) {
         throw new McpFailure(
           'invalid_params',
-          `Cannot subscribe: a session may watch at most ${mostSubscriptions} resources`,
+          `Cannot subscribe: a session may watch at most ${maxSubscriptions} resources`,
         )
       }
       return [...uris, uri]

@@ -26,7 +26,7 @@ export interface TasksDeps extends TaskRecordsDeps {
 export type ResumeTask = (tool: string, args: MessageParams, task: RunningTask) => boolean
 
 /** The most unexpired tasks of one client. */
-const mostTasks = 100
+const maxTasks = 100
 
 export class McpTasks {
   readonly #records: TaskRecords
@@ -43,7 +43,7 @@ export class McpTasks {
 
   /** @throws ServiceError `too_many_requests` for a client with too many tasks. */
   async begin(access: McpAccess, tool: string, args: MessageParams): Promise<RunningTask> {
-    const task = await this.#records.insert(ownerOf(access), `t_${randomToken(24)}`, tool, args, mostTasks)
+    const task = await this.#records.insert(ownerOf(access), `t_${randomToken(24)}`, tool, args, maxTasks)
     if (task === null) {
       throw new ServiceError('too_many_requests', 'Cannot begin another task: this client has too many tasks', {
         retryAfterSeconds: 60,

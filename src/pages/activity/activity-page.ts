@@ -89,13 +89,13 @@ export async function showActivity(
 }
 
 /** The form offers this many peers and apps: those that used their access last. */
-const mostOffered = 500
+const maxOffered = 500
 
 function callersOf({ trusts, nameOf }: Peers): readonly PeerName[] {
   const latest =
-    trusts.length <= mostOffered
+    trusts.length <= maxOffered
       ? trusts
-      : trusts.toSorted((a, b) => b.lastAccessed - a.lastAccessed).slice(0, mostOffered)
+      : trusts.toSorted((a, b) => b.lastAccessed - a.lastAccessed).slice(0, maxOffered)
   return latest.map(({ peerId }) => nameOf(peerId)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 

@@ -46,7 +46,7 @@ export interface AppPageDeps extends PageDeps, Omit<ConnectedAppDeps, 'trusts'> 
 /** Days whose requests are counted. */
 const daysOfCalls = 7
 /** Maximum number of sessions: an owner could not review more. */
-const mostShown = 200
+const maxShown = 200
 
 /** The result of a form that shows the page again. */
 interface AppsOutcome {
@@ -75,11 +75,11 @@ export async function showApps(
   const page = deps.pages.apps({
     ...values,
     sessions: sessions
-      .slice(0, mostShown)
+      .slice(0, maxShown)
       .map((chain) => sessionRow(chain, { current, isNew: unknown.has(chain), now: deps.now(), messages })),
     groups: await groupsOf(deps, exchange, apps, { www: values.actor_www, callsOf }),
     keys: keys
-      .slice(0, mostShown)
+      .slice(0, maxShown)
       .map((key) => ({ ...keyRow(deps, key, values.actor_www, messages), calls: callsOf(key.id) })),
     created_key:
       createdKey === undefined

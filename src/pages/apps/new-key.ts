@@ -3,7 +3,7 @@ import type { NewKey } from '../../app/keys.ts'
 import { cleanName } from '../../authorization-server/client.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { longestPattern, mostGrants } from '../../permission/grants.ts'
+import { longestPattern, maxGrants } from '../../permission/grants.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, inputRefusal } from '../shared/refused-on-page.ts'
 
@@ -102,7 +102,7 @@ function grantsOf({ names, runs, ...reaches }: TypedKey): NewKey['grants'] {
 export function explainedRefusal(error: ServiceError): ServiceError {
   if (error.code === 'conflict') return explained(error, ({ newKey }) => newKey.tooMany)
   if (error.code !== 'bad_request') return error
-  return pageRefusal(error.code, error.message, ({ newKey }) => newKey.namesInvalid(mostGrants, longestPattern), {
+  return pageRefusal(error.code, error.message, ({ newKey }) => newKey.namesInvalid(maxGrants, longestPattern), {
     field: 'names',
   })
 }

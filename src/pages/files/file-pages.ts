@@ -74,7 +74,7 @@ export async function showFiles(
     is_first: after === '',
     count: usage.files,
     used: size(usage.bytes),
-    most: size(usage.mostBytes),
+    most: size(usage.maxBytes),
     largest: size(deps.config.maxFileBytes),
     form_action: `${values.actor_www}/files`,
   })

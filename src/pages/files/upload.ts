@@ -17,7 +17,7 @@ export interface Upload {
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
-const mostFields = 20
+const maxFields = 20
 const longestField = 4096
 
 /**
@@ -30,7 +30,7 @@ export async function readUpload<T>(request: HttpRequest, take: (upload: Upload)
   const { Busboy } = await import('@fastify/busboy')
   const parser = new Busboy({
     headers: { 'content-type': request.header('content-type') ?? '' },
-    limits: { fields: mostFields, fieldSize: longestField, files: 1, parts: mostFields + 1, headerPairs: 20 },
+    limits: { fields: maxFields, fieldSize: longestField, files: 1, parts: maxFields + 1, headerPairs: 20 },
   })
   const { promise: arrived, resolve, reject } = Promise.withResolvers<void>()
   arrived.catch(() => {})

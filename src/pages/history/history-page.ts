@@ -48,9 +48,9 @@ type Query = ValuesOf<typeof historyQuery>
 
 const rowsOnAPage = 50
 /** The most items of one change that the page shows. */
-const mostItems = 5
+const maxItems = 5
 /** The most keys whose differences the page shows. */
-const mostKeys = 20
+const maxKeys = 20
 
 /** @param error Why an undo was refused. */
 export async function showHistory(
@@ -192,7 +192,7 @@ function rowOf(entry: HistoryEntry, { peers, now, messages, www }: RowContext): 
     href: propertyHref(www, name),
     before: before === null ? null : previewOf(before),
     differences: [],
-    items: isHidden ? [] : items.slice(0, mostItems).map(previewOf),
+    items: isHidden ? [] : items.slice(0, maxItems).map(previewOf),
     can_undo: !isTooLong,
     since_href: peer === null ? null : `${www}/history/undo?${since.toString()}`,
   }
@@ -241,7 +241,7 @@ function differencesOf(before: JsonText | null, after: JsonText | null): readonl
     return [{ key: '', before: short(before), after: short(after) }]
   const keys = [...new Set([...old.keys(), ...now.keys()])].filter((key) => old.get(key) !== now.get(key))
   return keys
-    .slice(0, mostKeys)
+    .slice(0, maxKeys)
     .map((key) => ({ key, before: short(old.get(key) ?? null), after: short(now.get(key) ?? null) }))
 }
 

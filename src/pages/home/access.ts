@@ -35,7 +35,7 @@ export interface DecidedMap {
   readonly access: readonly (readonly MapAccess[])[]
 }
 
-const mostPlaces = 8
+const maxPlaces = 8
 
 const weights = { none: 0, part: 1, view: 2, edit: 3 } as const
 type DataAccess = keyof typeof weights
@@ -45,7 +45,7 @@ export function decideMap(
   properties: readonly MapProperty[],
   others: OtherPlaces,
 ): DecidedMap {
-  const room = mostPlaces - (others.calls === null ? 0 : 1)
+  const room = maxPlaces - (others.calls === null ? 0 : 1)
   const shown = properties.length <= room ? properties : mostAccessed(subjects, properties).slice(0, room - 1)
   const isShown = new Set(shown)
   const rest = properties.filter((property) => !isShown.has(property))

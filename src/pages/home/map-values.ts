@@ -36,7 +36,7 @@ interface MapData {
 export type MapDatum = Pick<MapProperty, 'name' | 'isList' | 'hasParts'>
 
 /** The map chooses from this many properties, because it asks for the rights to each of them. */
-export const mostMapped = 1000
+export const maxMapped = 1000
 
 interface MapContext {
   readonly access: Access
@@ -44,7 +44,7 @@ interface MapContext {
   readonly messages: Messages
 }
 
-const mostPeople = 8
+const maxPeople = 8
 
 /** Reads the rights of all people in the map with one statement. Null without people or without data. */
 export async function accessMapOf(
@@ -53,7 +53,7 @@ export async function accessMapOf(
   data: MapData,
 ): Promise<AccessMapValues | null> {
   const trusts = mostActiveFirst(await withAccess(deps, data.peers.trusts), data.chains)
-  const shown = trusts.slice(0, mostPeople)
+  const shown = trusts.slice(0, maxPeople)
   const subjects = (await withRights(deps, context.access.actor.id, shown)).map(({ trust, judge }) => ({
     judge,
     calls: callsOf(deps.declared, clientIdOf(trust) !== null),

@@ -23,7 +23,7 @@ import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
 import { undelivered } from '../subscriptions/undelivered.ts'
-import { type AccessMapDeps, accessMapOf, mapDataOf, type MapDatum, mostMapped } from './map-values.ts'
+import { type AccessMapDeps, accessMapOf, mapDataOf, type MapDatum, maxMapped } from './map-values.ts'
 import type { ActivityDay, DashboardValues } from './values.ts'
 
 export interface OverviewDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps, AccessMapDeps {
@@ -44,8 +44,8 @@ export interface OverviewDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps,
 }
 
 /** Maximum number of pending items that the overview names. */
-const mostNamed = 10
-const mostUndelivered = 3
+const maxNamed = 10
+const maxUndelivered = 3
 const activityDays = 14
 
 export async function showOverview(deps: OverviewDeps, exchange: PageExchange): Promise<HttpResponse> {
@@ -86,7 +86,7 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
         const { name, host, href } = peers.nameOf(peerId)
         return { text: messages.home.wantsToConnect(name, host), href }
       }),
-    ].slice(0, mostNamed),
+    ].slice(0, maxNamed),
     subscriber_count: subscriberCount,
     undelivered: undelivered(failing, { peers, now: deps.now(), www: values.actor_www, messages }),
     access_map: await accessMapOf(
@@ -109,7 +109,7 @@ async function read(deps: OverviewDeps, { actor, caller, request }: PageExchange
     deps.sessions.list(actor.id),
     deps.tokens.clientsOf(actor.id),
     deps.publications.count(actor.id),
-    deps.publications.undelivered(actor.id, null, mostUndelivered),
+    deps.publications.undelivered(actor.id, null, maxUndelivered),
     activityOf(deps, actor.id, messages),
   ])
   return { peers, properties, approvals, sessions, chains, subscriberCount, failing, days }
@@ -123,7 +123,7 @@ async function readProperties({ properties }: OverviewDeps, access: Access) {
   for await (const page of properties.namePages(access, { contents: 'short' })) {
     total += page.length
     lists += page.filter(({ kind }) => holdsItems(kind)).length
-    mapped.push(...page.slice(0, mostMapped - mapped.length).map(mapDataOf))
+    mapped.push(...page.slice(0, maxMapped - mapped.length).map(mapDataOf))
   }
   return { total, lists, mapped }
 }

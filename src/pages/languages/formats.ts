@@ -128,7 +128,7 @@ function clockOf(tag: string, timeZone: string): Clock {
 }
 
 /** Bounds the memory for the formatters of all time zones. */
-const mostRemembered = 50
+const maxRemembered = 50
 
 /** Remembers what `make` returned for a key. */
 function once<Key, Made>(make: (key: Key) => Made): (key: Key) => Made {
@@ -136,7 +136,7 @@ function once<Key, Made>(make: (key: Key) => Made): (key: Key) => Made {
   return (key) => {
     const before = made.get(key)
     if (before !== undefined) return before
-    if (made.size >= mostRemembered) made.clear()
+    if (made.size >= maxRemembered) made.clear()
     const now = make(key)
     made.set(key, now)
     return now

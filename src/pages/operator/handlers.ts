@@ -10,7 +10,7 @@ import type { OperatorExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { type HttpResponse, redirect } from '../../http/edge/response.ts'
 import type { Metrics } from '../../observe/metrics.ts'
-import { mostCounted } from '../../operator/actor-list.ts'
+import { maxCounted } from '../../operator/actor-list.ts'
 import type { OperatorAct, ReportedActor, Reports } from '../../operator/reports.ts'
 import { release } from '../../release.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
@@ -139,7 +139,7 @@ function actorRow(
     bytes,
     file_bytes: fileBytes,
     relationships,
-    is_partial: [values, items, relationships].includes(mostCounted),
+    is_partial: [values, items, relationships].includes(maxCounted),
   }
 }
 

@@ -1,7 +1,7 @@
 /** The page about programs with a password, and its form. */
 import { ServiceError } from '../../errors.ts'
 import { noteAct } from '../../observe/context.ts'
-import { mostProgramsListed, type PasswordAccess } from '../../sign-in/password-access.ts'
+import { maxProgramsListed, type PasswordAccess } from '../../sign-in/password-access.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
@@ -47,7 +47,7 @@ export async function showPasswordAccess(
       decision,
       proven: momentOf(provenAt, deps.now(), messages),
     })),
-    is_complete: records.length < mostProgramsListed,
+    is_complete: records.length < maxProgramsListed,
     form_action: `${values.actor_www}${path}`,
   })
   return showPage(deps, exchange, page, error?.status)

@@ -7,8 +7,8 @@ import { fromPlain, isNull, type Json, type JsonText, stringValue } from '../../
 import type { FieldAttributes } from '../shared/form-field.ts'
 
 /** The most nested objects, and the most fields of a form. */
-const mostLevels = 4
-const mostFields = 60
+const maxLevels = 4
+const maxFields = 60
 
 /** Strings that may be longer have a field of several lines. */
 const lineCharacters = 200
@@ -55,7 +55,7 @@ export type FormShape = ScalarShape | LinesShape | GroupShape
 export function formShape(schema: JsonSchema | null): FormShape | null {
   if (schema === null) return null
   const shape = shapeOf(schema, { isOptional: false, level: 0 })
-  return shape === null || countOf(shape) > mostFields ? null : shape
+  return shape === null || countOf(shape) > maxFields ? null : shape
 }
 
 interface Place {
@@ -197,7 +197,7 @@ function arrayShape(schema: JsonSchema, common: CommonShape, { level }: Place): 
 
 function objectShape(schema: JsonSchema, common: CommonShape, { level }: Place): GroupShape | null {
   const properties: unknown = schema['properties']
-  if (!isSchema(properties) || level >= mostLevels) return null
+  if (!isSchema(properties) || level >= maxLevels) return null
   const required: unknown = schema['required']
   const members: [string, FormShape][] = []
   for (const [name, member] of Object.entries(properties)) {

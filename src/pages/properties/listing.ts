@@ -101,7 +101,7 @@ function fits(property: StoredProperty, search: string): boolean {
 }
 
 /** More names than this stay in the order of the database, because the order of a language takes long. */
-const mostCompared = 2000
+const maxCompared = 2000
 
 type NamesByType = ReadonlyMap<PropertyType, readonly string[]>
 
@@ -112,7 +112,7 @@ function sorted(
   order: 'ascending' | 'descending',
 ): readonly string[] {
   const byName = (some: readonly string[]): readonly string[] =>
-    names.length > mostCompared ? some : some.toSorted(compareNames)
+    names.length > maxCompared ? some : some.toSorted(compareNames)
   const ascending = sort === 'name' ? byName(names) : types.flatMap((type) => byName(byType.get(type) ?? []))
   return order === 'ascending' ? ascending : ascending.toReversed()
 }

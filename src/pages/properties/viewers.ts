@@ -13,14 +13,14 @@ export interface ViewersDeps extends AudienceDeps {
 export type ViewersOf = (property: string) => Pick<PropertyRow, 'visible_to' | 'is_private'>
 
 /** The listing judges this many different sets of rights, so that many overrides do not delay it. */
-const mostSets = 100
+const maxSets = 100
 
 /** Reads the rights of all people and apps with three statements. */
 export async function viewersFor(deps: ViewersDeps, actorId: string, messages: Messages): Promise<ViewersOf> {
   const trusts = await withAccess(deps, await deps.trusts.list(actorId))
   const sets = Map.groupBy(await withRights(deps, actorId, trusts), ({ judge }) => judge)
-  const shown = [...sets].slice(0, mostSets)
-  const isPart = sets.size > mostSets
+  const shown = [...sets].slice(0, maxSets)
+  const isPart = sets.size > maxSets
   return (property) => {
     let people = 0
     let apps = 0
@@ -46,7 +46,7 @@ export interface PropertyViewers {
 }
 
 /** Maximum number of names: an owner could not review more. */
-const mostNamed = 100
+const maxNamed = 100
 
 /** Names the people and apps that can view the property now. The number of statements does not depend on their number. */
 export async function namedViewers(
@@ -62,7 +62,7 @@ export async function namedViewers(
     const canEdit = edits(judge, property)
     return alike.map(({ trust }) => ({ peer: peers.nameOf(trust.peerId), can_edit: canEdit }))
   })
-  const viewers = found.toSorted((a, b) => (a.peer.name < b.peer.name ? -1 : 1)).slice(0, mostNamed)
+  const viewers = found.toSorted((a, b) => (a.peer.name < b.peer.name ? -1 : 1)).slice(0, maxNamed)
   return { viewers, others: found.length - viewers.length }
 }
 

@@ -29,7 +29,7 @@ export function choicesOf(deps: RelationshipPageDeps, messages: Messages): reado
 }
 
 /** The highest limit of `TROUPE_MAX_FILES`. */
-const mostFiles = 100_000
+const maxFiles = 100_000
 
 type Names = { readonly [category in RuledCategory]: readonly string[] }
 
@@ -46,7 +46,7 @@ export async function ownNames(
       properties.push(name)
       if (holdsItems(kind)) lists.add(name)
     }
-  const { files } = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after: '', limit: mostFiles })
+  const { files } = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after: '', limit: maxFiles })
   const declared = deps.declared.names(isApp)
   const resources = [...declared.resources, ...(isApp ? properties.map(uriOf) : [])]
   return {
@@ -93,7 +93,7 @@ function reviewedVersion(relationship: string, rules: EffectiveRules): string {
 }
 
 /** Maximum number of names to show. */
-const mostNamed = 20
+const maxNamed = 20
 
 function dataAccess(
   rules: EffectiveRules,
@@ -112,8 +112,8 @@ function dataAccess(
       return [
         {
           text: inWords(verbOf(operation, messages), reached.length, all.length),
-          names: reached.slice(0, mostNamed),
-          more: Math.max(0, reached.length - mostNamed),
+          names: reached.slice(0, maxNamed),
+          more: Math.max(0, reached.length - maxNamed),
         },
       ]
     }),

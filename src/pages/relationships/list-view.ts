@@ -8,7 +8,7 @@ import { pager } from '../shared/forms.ts'
 import { actorPage, following, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import { connectionStyle } from './style.ts'
-import { mostInPicture, trustPicture } from './picture.ts'
+import { maxInPicture, trustPicture } from './picture.ts'
 import type { TrustStanding, TrustListValues, TrustRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
@@ -50,7 +50,7 @@ function picture({ latest, connection_count }: TrustListValues, words: Words): H
   return html`<section class="card stage" aria-labelledby="picture-title">
 <h2 id="picture-title">${words.latest}</h2>
 ${trustPicture(latest, words.you)}
-${connection_count > mostInPicture ? html`<p class="fine">${words.inPicture(mostInPicture)}</p>` : ''}
+${connection_count > maxInPicture ? html`<p class="fine">${words.inPicture(maxInPicture)}</p>` : ''}
 </section>`
 }
 

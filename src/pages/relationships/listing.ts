@@ -76,7 +76,7 @@ function fits({ peer, relationship_name, baseuri }: TrustRow, search: string): b
 }
 
 /** More rows than this are compared by their characters, because the order of a language takes long. */
-const mostCompared = 2000
+const maxCompared = 2000
 
 /** Sorts by the column, and then by the last contact, because the sort is stable. */
 function sorted(
@@ -85,7 +85,7 @@ function sorted(
   order: 'ascending' | 'descending',
 ): readonly TrustRow[] {
   const sign = order === 'ascending' ? 1 : -1
-  const compare = sort === 'active' || rows.length > mostCompared ? byCharacters : compareNames
+  const compare = sort === 'active' || rows.length > maxCompared ? byCharacters : compareNames
   return rows.toSorted((a, b) => sign * compare(comparedBy(a, sort), comparedBy(b, sort)))
 }
 

@@ -8,7 +8,7 @@ const height = 380
 const middle = { x: width / 2, y: height / 2 }
 const ring = { x: 92, y: 128 }
 /** Maximum number of peers, because more would overlap. */
-export const mostInPicture = 12
+export const maxInPicture = 12
 const longestLabel = 13
 
 interface Place {
@@ -40,7 +40,7 @@ function peerPlaces(count: number): readonly Place[] {
 
 /** @param you Label of the owner. */
 export function trustPicture(trusts: readonly TrustRow[], you: string): Html {
-  const shown = trusts.slice(0, mostInPicture)
+  const shown = trusts.slice(0, maxInPicture)
   const places = peerPlaces(shown.length)
   const placed = shown.flatMap((trust, index) => {
     const place = places[index]

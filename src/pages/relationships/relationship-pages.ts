@@ -33,7 +33,7 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
 import { pagingOf, partOf } from '../shared/paging.ts'
 import { type ConnectionsQuery, selectConnections } from './listing.ts'
-import { mostInPicture } from './picture.ts'
+import { maxInPicture } from './picture.ts'
 import { peerName, peersOf, shownText } from '../shared/peer-names.ts'
 import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
 import { undelivered } from '../subscriptions/undelivered.ts'
@@ -70,7 +70,7 @@ export async function showTrusts(
     url: `${values.url}/`,
     ...listing,
     trusts: partOf(selected, paging, rowsOnAPage),
-    latest: rows.slice(0, mostInPicture),
+    latest: rows.slice(0, maxInPicture),
     connection_count: rows.length,
     waiting: rows.filter(({ standing, peer }) => standing === 'waiting' && !peer.is_app),
     oauth_clients: rows.flatMap(clientOf),
@@ -162,8 +162,8 @@ export async function showPeer(
     deps.permissions.require(actor.id, peerId),
     deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
     deps.subscribing.list(actor.id, peerId),
-    deps.auditLog.page(actor.id, { caller: peerId, limit: mostRecent }),
-    deps.publications.undelivered(actor.id, peerId, mostUndelivered),
+    deps.auditLog.page(actor.id, { caller: peerId, limit: maxRecent }),
+    deps.publications.undelivered(actor.id, peerId, maxUndelivered),
   ])
   const { trust, override, effective } = view
   const base = deps.relationships.effective(trust.relationship, null)
@@ -213,9 +213,9 @@ const nothingAnswered: Omit<PeerAnswer, 'editsAccess'> = {
 }
 
 /** Acts of the peer on its page. */
-const mostRecent = 3
+const maxRecent = 3
 /** Subscriptions of the peer that its page names. */
-const mostUndelivered = 3
+const maxUndelivered = 3
 
 function recentAct(entry: AuditLogEntry, now: number, messages: Messages): RecentAct {
   return {

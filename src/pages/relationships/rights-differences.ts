@@ -8,7 +8,7 @@ import { verbOf } from '../shared/rights.ts'
 type Names = { readonly [category in RuledCategory]: readonly string[] }
 
 /** Maximum number of named differences. */
-const mostNamed = 200
+const maxNamed = 200
 
 /**
  * Returns the differences by operation and name, such as `read “notes”`.
@@ -41,5 +41,5 @@ export function differences(
       }
     }
   }
-  return { gained: gained.slice(0, mostNamed), lost: lost.slice(0, mostNamed) }
+  return { gained: gained.slice(0, maxNamed), lost: lost.slice(0, maxNamed) }
 }

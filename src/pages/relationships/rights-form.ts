@@ -110,13 +110,13 @@ export function fieldsets(
 }
 
 /** Comparisons of a name with a pattern for one field. More would take too long. */
-const mostCompared = 25_000
+const maxCompared = 25_000
 
 /** Counts the names that each field matches, as a whole or in part. */
 function matchesOf(fields: RightsFields, names: readonly string[]): RightsFieldset['matches'] {
   const count = (text: string): number | null => {
     const patterns = namesIn(text)
-    if (patterns.length * names.length > mostCompared) return null
+    if (patterns.length * names.length > maxCompared) return null
     return names.filter((name) => patterns.some((pattern) => covers(pattern, name) || reachesBelow(pattern, name)))
       .length
   }

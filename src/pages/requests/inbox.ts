@@ -38,7 +38,7 @@ export interface InboxDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {
 
 const decisionsOnAPage = 25
 /** Maximum number of failing subscriptions that the inbox names. */
-const mostFailures = 20
+const maxFailures = 20
 
 export const inboxQuery = { cursor: optional(stringField('Of the link to older decisions')) }
 
@@ -53,7 +53,7 @@ export async function showRequests(
     pageValues(deps, exchange, '/requests'),
     peersOf(deps, actor.id, messages),
     deps.approvals.waiting(actor.id),
-    deps.publications.undelivered(actor.id, null, mostFailures),
+    deps.publications.undelivered(actor.id, null, maxFailures),
     deps.auditLog.decisions(actor.id, cursor, decisionsOnAPage),
   ])
   const now = deps.now()

@@ -13,7 +13,7 @@ export interface CountDeps {
 }
 
 /** Counts end here, one above the largest number that pages show. */
-const mostCounted = 100
+const maxCounted = 100
 
 /** Counts with a constant number of statements. A failed count fails the page, because zero would be untrue. */
 export async function countsOf(
@@ -22,9 +22,9 @@ export async function countsOf(
 ): Promise<NavigationCounts> {
   const [waiting, calls, hasPendingAccess, failing] = await Promise.all([
     trusts.countPending(actorId),
-    approvals.countWaiting(actorId, mostCounted),
+    approvals.countWaiting(actorId, maxCounted),
     passwordAccess.hasPending(actorId),
-    publications.countFailing(actorId, mostCounted),
+    publications.countFailing(actorId, maxCounted),
   ])
   return {
     waiting_count: waiting,
@@ -41,5 +41,5 @@ export function openRequests({ waiting_count, approval_count, password_count }: 
 
 /** A count as the navigation and titles show it. */
 export function shownCount(count: number): string {
-  return count < mostCounted ? String(count) : `${mostCounted - 1}+`
+  return count < maxCounted ? String(count) : `${maxCounted - 1}+`
 }

@@ -15,7 +15,7 @@ export interface Moment {
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-const mostDays = 14
+const maxDays = 14
 
 /** @param ms Unix milliseconds, like `now`. */
 export function momentOf(ms: number, now: number, { time }: Pick<Messages, 'time'>): Moment {
@@ -29,7 +29,7 @@ function wordsOf(ms: number, now: number, time: Messages['time']): string {
   if (distance < minuteMs) return time.justNow
   if (distance < hourMs) return time.relative(signed(minuteMs), 'minute')
   if (distance < dayMs) return time.relative(signed(hourMs), 'hour')
-  return distance < mostDays * dayMs ? time.relative(signed(dayMs), 'day') : time.date(new Date(ms))
+  return distance < maxDays * dayMs ? time.relative(signed(dayMs), 'day') : time.date(new Date(ms))
 }
 
 export function momentView({ at, words, exact }: Moment): Html {

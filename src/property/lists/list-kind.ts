@@ -162,7 +162,7 @@ function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding =
 }
 
 /** The most characters of items in one result, unless the first item is longer. */
-const mostCharacters = 4_194_304
+const maxCharacters = 4_194_304
 
 /** The items until `last`, or until the index `end` of the first item that does not fit into one result. */
 async function itemsThatFit(
@@ -170,7 +170,7 @@ async function itemsThatFit(
   last: number,
 ): Promise<{ readonly items: readonly JsonText[]; readonly end: number }> {
   const items: JsonText[] = []
-  let left = mostCharacters
+  let left = maxCharacters
   for await (const page of reading.pages())
     for (const { index, item } of page) {
       left -= item.length

@@ -8,7 +8,7 @@ import * as list from '../../list/list.ts'
 import type { Queries } from '../../store/store.ts'
 
 /** The most items that a query without an index reads. */
-export const mostScanned = 10_000
+export const maxScanned = 10_000
 
 /** A list as the caller of a query sees it. */
 export interface QueriedList {
@@ -55,7 +55,7 @@ export interface PendingItems {
 
 /**
  * A page of matching items. Empty when the list does not exist. Indexes answer if every field has one and no hook changes what
- * the caller sees. Otherwise the items are read, up to `mostScanned`.
+ * the caller sees. Otherwise the items are read, up to `maxScanned`.
  *
  * @throws ServiceError `index_required` for a longer list; `unavailable` while its index is built.
  */
@@ -154,7 +154,7 @@ async function scan(
 ): Promise<readonly list.FoundItem[]> {
   const found: list.FoundItem[] = []
   for await (const { items, metadata, handleAt, numberAt } of queried.pages()) {
-    if (metadata.length > mostScanned) throw tooLong(queried, metadata.length, fields)
+    if (metadata.length > maxScanned) throw tooLong(queried, metadata.length, fields)
     for (const { index, item } of items ?? []) {
       if (holdsAll(item, where)) found.push({ item, handle: handleAt(index), number: numberAt(index) })
     }

@@ -10,8 +10,8 @@ import {
   pageStart,
   startAfter,
 } from '../../list/list.ts'
-import { mostQueried } from '../../property/item-query.ts'
-import { holdsAll, mostScanned, pageOfMatches } from '../../property/lists/list-queries.ts'
+import { maxQueried } from '../../property/item-query.ts'
+import { holdsAll, maxScanned, pageOfMatches } from '../../property/lists/list-queries.ts'
 import type { Queries, Store } from '../../store/store.ts'
 import { readRemoteItems, readRemoteRange, type RemoteAddress, type RemoteRange } from './remote-data.ts'
 
@@ -51,10 +51,10 @@ export function remoteMatches(
 async function findMatches(q: Queries, list: RemoteListAddress, where: readonly FieldKey[]): Promise<FoundItem[]> {
   const { name } = list
   const matches: FoundItem[] = []
-  for (let from = 0; ; from += mostQueried) {
-    const found = await readRemoteItems(q, list, name, from, from + mostQueried)
+  for (let from = 0; ; from += maxQueried) {
+    const found = await readRemoteItems(q, list, name, from, from + maxQueried)
     if (found === null || found.items.length === 0) return matches
-    if (found.length > mostScanned)
+    if (found.length > maxScanned)
       throw new ServiceError(
         'index_required',
         `Cannot query the copy of the list ${quoted(name)} of ${found.length} items: a copy has no index. Query the list of the peer`,

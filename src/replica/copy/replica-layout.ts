@@ -17,7 +17,7 @@ export interface Layout {
 }
 
 /** Limit of runs. A list with more runs is rewritten as one run; the cost is spread over the changes that made the runs. */
-function mostRuns(length: number): number {
+function maxRuns(length: number): number {
   return 64 + Math.floor(length / 32)
 }
 
@@ -45,7 +45,7 @@ export function layoutOf(pieces: readonly Piece[], length: number): Layout {
     if (last !== undefined && last[1] === run[0]) runs[runs.length - 1] = [last[0], run[1]]
     else runs.push(run)
   }
-  return runs.length > mostRuns(length) ? inOneRun(pieces, length) : { runs, writes }
+  return runs.length > maxRuns(length) ? inOneRun(pieces, length) : { runs, writes }
 }
 
 /** Finds places directly after the previous run or before the next one, or else after all runs. */

@@ -68,7 +68,7 @@ interface Ticket {
 const ticketMs = 600_000
 
 /** Maximum number of passkeys of one owner. */
-const mostPasskeys = 50
+const maxPasskeys = 50
 
 export class Passkeys {
   readonly #deps: PasskeysDeps
@@ -107,8 +107,8 @@ export class Passkeys {
     const created = await webauthn.verifyCreation(response, this.#challengeIn(id, ticket))
     await store.writeActor(id, async (tx, locked) => {
       const existing = await findPasskeys(tx, id)
-      if (existing.length >= mostPasskeys)
-        throw new ServiceError('conflict', `Cannot add a passkey: an owner has at most ${mostPasskeys}`)
+      if (existing.length >= maxPasskeys)
+        throw new ServiceError('conflict', `Cannot add a passkey: an owner has at most ${maxPasskeys}`)
       await this.#ensureAccount(tx, id)
       await this.#insert(tx, id, created, name)
       await live.record(tx, locked, 'sessions', [created.passkeyId])

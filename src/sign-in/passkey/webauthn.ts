@@ -144,7 +144,7 @@ const timeoutMs = 300_000
 
 /** Longest response in characters. A response with the certificates of a security key has about 8,000. */
 const longestResponse = 32_768
-const mostTransports = 10
+const maxTransports = 10
 
 function library() {
   return import('@simplewebauthn/server')
@@ -166,7 +166,7 @@ function transportsOf(response: RegistrationResponseJSON): readonly string[] {
   const given: unknown = response.response.transports
   if (!Array.isArray(given)) return []
   const names = given.filter((each): each is string => typeof each === 'string' && /^[a-z-]{1,20}$/.test(each))
-  return names.slice(0, mostTransports)
+  return names.slice(0, maxTransports)
 }
 
 /** The library reports each response that is not valid as an error of no special type. */

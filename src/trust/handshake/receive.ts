@@ -25,7 +25,7 @@ export interface Received {
 }
 
 /** Limit for verifying again when the relationship changes during a verification. */
-const mostRounds = 3
+const maxRounds = 3
 /** Value of `Retry-After`. Owners decide in their own time. */
 const fullSeconds = 3600
 
@@ -43,7 +43,7 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
   const mintedSecret = request.secret === null ? randomPassphrase() : null
   const secret = request.secret ?? mintedSecret ?? ''
   let crossed = false
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const atFirst = await deps.store.read((q) => known(deps, q, actor.id, request, secret))
     const left = await leftAddress(deps, atFirst, request)
     const located = (trust: Trust | null): Trust | null =>

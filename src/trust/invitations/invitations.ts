@@ -47,7 +47,7 @@ export interface CreatedInvitation {
 const dayMs = 86_400_000
 const defaultDays = 7
 export const longestDays = 90
-export const mostInvitations = 100
+export const maxInvitations = 100
 
 export class Invitations {
   readonly #deps: InvitationsDeps
@@ -77,8 +77,8 @@ export class Invitations {
     }
     await store.writeActor(actorId, async (tx) => {
       await deleteEndedInvitations(tx, actorId, now)
-      if ((await findInvitations(tx, actorId, now)).length >= mostInvitations)
-        throw new ServiceError('conflict', `Cannot invite: ${mostInvitations} invitations are open. Revoke one first`)
+      if ((await findInvitations(tx, actorId, now)).length >= maxInvitations)
+        throw new ServiceError('conflict', `Cannot invite: ${maxInvitations} invitations are open. Revoke one first`)
       await insertInvitation(tx, invitation)
     })
     return { invitation, url: linkOf({ baseuri: `${baseUrl}/${actorId}`, code }) }

@@ -15,7 +15,7 @@ const origin = 'http://py.test'
 const tags =
   'actions,callbacks,methods,nestedproperties,oauth,onewaytrust,permissioncallback,permissionquery,resources,sessions,' +
   'subscriptionbatch,subscriptionresync,subscriptions,trust,trustpermissions,www'
-const mostRedirects = 5
+const maxRedirects = 5
 
 export interface PythonHostParts {
   readonly time: VirtualTime
@@ -111,7 +111,7 @@ export class PythonHost implements Outsider, Caller {
     if (outcome.kind !== 'answered') throw new Error(outcome.reason)
     const { status, headers: answered } = outcome
     const location = answered['location'] ?? null
-    if (status < 301 || status > 308 || status === 304 || location === null || redirects === mostRedirects)
+    if (status < 301 || status > 308 || status === 304 || location === null || redirects === maxRedirects)
       return { status, location, body: outcome.body }
     const to = new URL(location, url)
     const { authorization, ...others } = headers

@@ -11,7 +11,7 @@ export interface OwnSide {
 }
 
 /** Subscriptions to one actor share a copy, so that a second one would apply each list operation again. */
-const mostSubscriptions = 1
+const maxSubscriptions = 1
 
 export class PythonWork {
   readonly #world: World
@@ -53,7 +53,7 @@ export class PythonWork {
   async #subscribe({ id }: SimActor): Promise<void> {
     const { subscriber } = this.#python
     const own = subscriber.subscriptions.filter((one) => subscriber.peerOf(one) === id)
-    if (this.#python.trustIn(id) === undefined || own.length >= mostSubscriptions) return
+    if (this.#python.trustIn(id) === undefined || own.length >= maxSubscriptions) return
     await subscriber.subscribe(id, this.#random.pick(['high', 'high', 'high', 'low']))
   }
 

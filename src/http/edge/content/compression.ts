@@ -21,7 +21,7 @@ type Coding = 'br' | 'gzip'
 
 /** Compressed files by coding and tag. Each tag names one content. */
 const kept = new Map<string, Uint8Array<ArrayBuffer>>()
-const mostKept = 64
+const maxKept = 64
 
 /** Returns the response in a coding that the client accepts, or as it is. */
 export async function compressed(request: HttpRequest, answer: HttpResponse): Promise<HttpResponse> {
@@ -57,7 +57,7 @@ async function packedOnce(coding: Coding, body: string | Uint8Array, tag: string
   if (known !== undefined) return known
   const made = await packed(coding, body, 9)
   const [oldest] = kept.keys()
-  if (kept.size >= mostKept && oldest !== undefined) kept.delete(oldest)
+  if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest)
   kept.set(key, made)
   return made
 }

@@ -8,7 +8,7 @@ import { ServiceError } from '../../../errors.ts'
 import type { Timers } from '../../../timers.ts'
 
 /** Requests that wait for a share. The connection of each buffers the beginning of its body. */
-const mostWaiting = 64
+const maxWaiting = 64
 const retryAfterSeconds = 5
 
 const mib = 1024 * 1024
@@ -76,7 +76,7 @@ export class BodyBudget {
     }
     this.#waiting = [...this.#waiting, request]
     this.#admit()
-    if (this.#waiting.length > mostWaiting) this.#newestOfMost().refuse()
+    if (this.#waiting.length > maxWaiting) this.#newestOfMost().refuse()
     const stops = this.#waiting.includes(request)
       ? [timers.setTimer(waitMs, request.refuse), onGone(request.refuse)]
       : []

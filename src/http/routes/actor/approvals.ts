@@ -2,7 +2,7 @@
 import type { Actor } from '../../../actor/actor.ts'
 import { ServiceError } from '../../../errors.ts'
 import { flagField, optional, stringField } from '../../../json/fields.ts'
-import { type Approval, type Approvals, longestArguments, mostListed } from '../../../operation/approvals.ts'
+import { type Approval, type Approvals, longestArguments, maxListed } from '../../../operation/approvals.ts'
 import type { Operations } from '../../../operation/operations.ts'
 import { type HttpResponse, json } from '../../edge/response.ts'
 import { type ApprovalWordsDeps, previewFor, wordsFor } from '../../../pages/requests/approval-words.ts'
@@ -69,7 +69,7 @@ export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
       query: { cursor: optional(stringField('`next` of the previous page')) },
       responses: {
         200: {
-          text: `A page of up to ${mostListed}; \`next\` is null on the last one`,
+          text: `A page of up to ${maxListed}; \`next\` is null on the last one`,
           schema: {
             type: 'object',
             required: ['approvals', 'next'],

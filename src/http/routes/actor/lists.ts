@@ -21,7 +21,7 @@ import {
 import { itemLines, itemPieces, itemView } from '../../../property/lists/list-json.ts'
 import {
   type GivenQuery,
-  mostQueried,
+  maxQueried,
   isQuery,
   rangeEnd,
   rangeStart,
@@ -146,7 +146,7 @@ async function rangeItems(
   const next = after === null ? null : { next: start === null ? end : after, after }
   const whole = reading.isComplete ? itemView(reading, next) : null
   const response = whole === null ? jsonStream(200, itemPieces(reading, next)) : jsonText(200, whole)
-  const following = { limit: String(query.limit ?? mostQueried), after: String(after) }
+  const following = { limit: String(query.limit ?? maxQueried), after: String(after) }
   return tagged(request, after === null ? response : withNextPage(response, following), version(whole))
 }
 
@@ -195,7 +195,7 @@ function rangeOf(
   const from = after?.position ?? start ?? 0
   return {
     from,
-    to: isWhole && limit === undefined ? null : from + (limit ?? mostQueried),
+    to: isWhole && limit === undefined ? null : from + (limit ?? maxQueried),
     anchors: after?.anchors ?? [],
   }
 }

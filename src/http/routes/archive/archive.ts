@@ -64,7 +64,7 @@ async function download(
   }
   // A short archive is read before the response, so that an error has its status.
   let start = ''
-  while (start.length < mostHeld) {
+  while (start.length < maxHeld) {
     const { value, done } = await lines.next()
     if (done === true) return { status: 200, headers, body: start }
     start += value
@@ -73,7 +73,7 @@ async function download(
 }
 
 /** The longest archive that is not sent while it is read, in characters. */
-const mostHeld = 262_144
+const maxHeld = 262_144
 
 async function* resumed(first: string, rest: AsyncGenerator<string, void>): AsyncGenerator<string, void> {
   yield first

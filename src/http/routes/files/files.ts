@@ -1,7 +1,7 @@
 /** `/<actor>/files`: the files of an actor. */
 import { maxFileNameBytes } from '../../../file/file-name.ts'
 import type { FileFacts } from '../../../file/file-store.ts'
-import { type FileCondition, type Files, mostFilesListed, fileVersionOf } from '../../../file/files.ts'
+import { type FileCondition, type Files, maxFilesListed, fileVersionOf } from '../../../file/files.ts'
 import { ServiceError } from '../../../errors.ts'
 import { integerField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { requireMet } from '../../../property/condition.ts'
@@ -36,7 +36,7 @@ const listQuery = {
     stringField('Only names that begin with this', { maxLength: maxFileNameBytes, isStorable: true }),
     '',
   ),
-  limit: optional(integerField('The most files to return', { least: 1, most: mostFilesListed }), 100),
+  limit: optional(integerField('The most files to return', { least: 1, most: maxFilesListed }), 100),
   after: optional(
     stringField('Returns the files after this name: `next` of the previous page', {
       maxLength: 2000,

@@ -142,7 +142,7 @@ async function ask(
   const page = await deps.pages.device({
     ...siteValues(deps, language),
     action: `${deps.basePath}/oauth/device`,
-    user_code: code.slice(0, mostShown),
+    user_code: code.slice(0, maxShown),
     error: error === null ? null : errorText(error, language),
     outcome: null,
   })
@@ -150,7 +150,7 @@ async function ask(
 }
 
 /** Longest code that the page repeats, in characters. */
-const mostShown = 20
+const maxShown = 20
 
 async function enter(deps: DeviceRouteDeps, exchange: VisitorExchange, code: string): Promise<HttpResponse> {
   const { request, visitor } = exchange

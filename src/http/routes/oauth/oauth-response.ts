@@ -60,14 +60,14 @@ export interface OAuthFields {
 
 /** Parameters that may be repeated (RFC 8707 section 2). The first value counts. */
 const repeatable: ReadonlySet<string> = new Set(['resource'])
-const mostFields = 100
+const maxFields = 100
 
 export function parseOAuthFields(text: string): OAuthFields {
   const values = new Map<string, string>()
   let repeated: string | null = null
   let count = 0
   for (const [name, value] of new URLSearchParams(text)) {
-    if (++count > mostFields) throw new OAuthError('invalid_request', 'The request has too many parameters')
+    if (++count > maxFields) throw new OAuthError('invalid_request', 'The request has too many parameters')
     if (values.has(name) && !repeatable.has(name)) repeated ??= name.slice(0, 64)
     else if (!values.has(name)) values.set(name, value)
   }

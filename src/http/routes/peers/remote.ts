@@ -4,7 +4,7 @@ import { quoted, ServiceError } from '../../../errors.ts'
 import type { ValuesOf } from '../../../json/fields.ts'
 import { known } from '../../../json/json.ts'
 import {
-  mostQueried,
+  maxQueried,
   isQuery,
   rangeEnd,
   rangeStart,
@@ -92,7 +92,7 @@ async function rangeItems(
   { store }: RemoteRouteDeps,
   address: RemoteAddress,
   params: RemoteExchange['params'],
-  { start = 0, limit = mostQueried, after }: ValuesOf<typeof listPartQuery>,
+  { start = 0, limit = maxQueried, after }: ValuesOf<typeof listPartQuery>,
 ): Promise<HttpResponse> {
   const begin = rangeStart(after)
   const found = await store.snapshot((q) =>

@@ -15,7 +15,7 @@ export interface AccessNames {
 }
 
 /** Maximum number of rows for data, and of rows for operations. */
-const mostRows = 100
+const maxRows = 100
 
 const dataColumns = ['read', 'write', 'delete', 'subscribe'] as const
 
@@ -30,9 +30,9 @@ export async function accessTableOf(
   www: string,
 ): Promise<AccessTable | null> {
   if (!isApprovedAt(view.trust, now())) return null
-  const properties = names.properties.slice(0, mostRows)
+  const properties = names.properties.slice(0, maxRows)
   const calls = callCategories.flatMap((category) => names[category].map((name) => ({ category, name })))
-  const shownCalls = calls.slice(0, mostRows)
+  const shownCalls = calls.slice(0, maxRows)
   if (properties.length + shownCalls.length === 0) return null
   const questions: readonly WideQuestion[] = [
     ...properties.flatMap((target) =>

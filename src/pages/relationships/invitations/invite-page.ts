@@ -5,7 +5,7 @@ import type { Bodied } from '../../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../../http/dispatch/route.ts'
 import type { Params } from '../../../http/edge/params.ts'
 import type { HttpResponse } from '../../../http/edge/response.ts'
-import { type CreatedInvitation, mostInvitations } from '../../../trust/invitations/invitations.ts'
+import { type CreatedInvitation, maxInvitations } from '../../../trust/invitations/invitations.ts'
 import { explained } from '../../shared/error-text.ts'
 import { goOn, pageValues, showPage } from '../../shared/page.ts'
 import { formRefusal, inputRefusal, refusedOnPage } from '../../shared/refused-on-page.ts'
@@ -122,6 +122,6 @@ async function create(
     return created
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'conflict') throw error
-    throw explained(error, ({ invite }) => invite.tooMany(mostInvitations))
+    throw explained(error, ({ invite }) => invite.tooMany(maxInvitations))
   }
 }
