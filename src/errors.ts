@@ -139,7 +139,7 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
   507: 'quota_exceeded',
 }
 
-/** The code that says what the status of a response says. Statuses without a code of their own are `bad_request` or `server_error`. */
+/** The error code for the status of a response. A status without a code of its own has `bad_request` or `server_error`. */
 export function codeOfStatus(status: number): ErrorCode {
   return byStatus[status] ?? (status >= 500 ? 'server_error' : 'bad_request')
 }

@@ -1,4 +1,4 @@
-/** Whether a way to a server is safe for secrets. */
+/** Whether the way to a server is private, so that secrets may take it. */
 
 /** True for https, and for a server on this machine. Others on the way can read plain HTTP and answer in place of the server. */
 export function isPrivateWay({ protocol, hostname }: URL): boolean {

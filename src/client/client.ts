@@ -51,7 +51,7 @@ export interface TroupeClientOptions {
  * @public
  */
 export interface TroupeClient<Application = unknown> {
-  // ClientSession
+  // Session
 
   readonly session: ClientSession
   /** Ends a sign-in that returned to this page, or restores the session by its refresh token. */

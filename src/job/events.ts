@@ -30,7 +30,7 @@ export interface EventsDeps {
   readonly wake: (actorId: string) => void
 }
 
-/** StoredEvents per run: a crash repeats at most as many. */
+/** Events that one run handles. A crash repeats at most this many. */
 const maxEvents = 16
 const maxRunning = 64
 const queue = { kind: 'event', id: '' } as const

@@ -26,7 +26,7 @@ export type LiveCategory =
   | 'sessions'
   | 'approvals'
   | 'tasks'
-  /** The import of an archive: its progress. */
+  /** The progress of the import of an archive. */
   | 'import'
   /** A move to another service, or from one. */
   | 'move'

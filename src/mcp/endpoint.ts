@@ -30,7 +30,7 @@ export interface McpRequester extends McpConnection {
 const maxBatchSize = 50
 
 export class McpEndpoint {
-  /** For pages that describe what the application offers. */
+  /** Lists what the application offers to AI clients, for the pages. */
   readonly offers: McpOffers
   readonly #deps: McpDeps
   readonly #streams = new Streams()

@@ -48,7 +48,7 @@ export interface LandingsDeps extends Pick<RestoreDeps, 'keyRing' | 'bytes' | 'u
   readonly wake: (actorId: string) => void
   /** Deletes the content that an actor has left here, when it comes back. */
   readonly deleteLeft: (tx: Transaction, actorId: string) => Promise<void>
-  /** Deletes the list rows and files that an actor leaves behind that does not come. */
+  /** Deletes the list rows and files of an actor whose arrival was given up. */
   readonly deleteLeftovers: (actorId: string) => void
 }
 

@@ -66,7 +66,7 @@ const notNow: ReadonlySet<number> = new Set([408, 425, 429, 503])
 /** Status codes of pages before a service: its route is missing, or a firewall lets no caller through. Both end. */
 const ofIngress: ReadonlySet<number> = new Set([401, 403, 404, 410])
 
-/** Whether an answer that does not accept the message is a page that says nothing about it. */
+/** Whether the response is a page of a proxy or an ingress, which proves nothing about the message. */
 function isOnlyPage(outcome: Extract<PeerOutcome, { kind: 'answered' }>): boolean {
   return outcome.status < 300 || (ofIngress.has(outcome.status) && isIngressPage(outcome))
 }

@@ -252,7 +252,7 @@ export class Subscribing {
   }
 
   /**
-   * @param how.asked an explicit request: fetches a snapshot even when no diff is missing.
+   * @param how.asked True for an explicit request, which fetches a snapshot even when no diff is missing.
    * @param how.decidedAt Unix milliseconds of the next request about an unknown subscription.
    */
   async #syncOne(

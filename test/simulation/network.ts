@@ -159,7 +159,7 @@ function ingressAnswer(random: Random): PeerOutcome {
   return { kind: 'answered', status, headers, body: `<html><h1>${status}</h1></html>` }
 }
 
-/** A repeated request has its body again. */
+/** Returns the request with its body in memory, because a repetition sends the body again. */
 async function wholeBody({ stream, ...request }: PeerRequest): Promise<PeerRequest> {
   return stream === undefined ? request : { ...request, body: Buffer.concat(await Array.fromAsync(stream)) }
 }

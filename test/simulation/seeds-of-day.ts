@@ -36,7 +36,7 @@ export class SeedsOfDay {
     }
   }
 
-  /** Checks that the runs did something. */
+  /** Fails when the runs had too few changes, callbacks or starts to prove anything. */
   assertActive(): void {
     const totals = this.#totals
     assert.ok(totals.numbers > 200, `${totals.numbers} numbers`)

@@ -242,7 +242,6 @@ interface Head {
   readonly root: readonly number[]
 }
 
-/** Checks that every list is readable: each node is referenced once, and has as many items as its parent records. */
 /** Finds actors whose counts for quotas differ from their rows, or are below them on a sharded database. */
 async function countFaults(database: Database, { hasBounds }: Expectations): Promise<string[]> {
   if (citusServers().length > 0) return []

@@ -13,7 +13,7 @@ export class PasskeyDevice {
     this.#id = id
   }
 
-  /** Whether the person confirms with the fingerprint. A device that does not confirms nothing. */
+  /** Whether the person confirms with a fingerprint. Without it, the device proves only its presence. */
   async confirms(isConfirming: boolean): Promise<void> {
     await this.#session.send('WebAuthn.setUserVerified', { authenticatorId: this.#id, isUserVerified: isConfirming })
   }

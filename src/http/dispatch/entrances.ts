@@ -249,8 +249,7 @@ export class Entrances {
     return redirect(302, freshSignIn.address(actor.id, `${request.path}${query}`), { Vary: 'Accept' })
   }
 
-  /** Checks the credential against the current actor, whose passphrase may have changed since the request began. */
-  /** The owner of an actor that has left still finds the link to it. */
+  /** Whether the credential is that of the owner, who still finds the link to an actor that has left. */
   async #isOwnerOf(actor: Actor, exchange: Exchange): Promise<boolean> {
     const { request } = exchange
     const authorization = request.header('authorization')

@@ -6,7 +6,10 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Messages } from '../languages/language.ts'
 import { pageRefusal } from './error-text.ts'
 
-/** Runs the work of a form. On a pageRefusal, a browser receives the page with its input and the reason; a program the error. */
+/**
+ * Runs the work of a form. When it is refused, a browser receives the page with its input and the reason, and a program
+ * receives the error.
+ */
 export async function refusedOnPage(
   exchange: PageExchange,
   work: () => Promise<HttpResponse>,

@@ -76,7 +76,7 @@ function addressRoutes(deps: EmailRouteDeps): readonly Route[] {
       access: 'visitor',
       cors: 'spa',
       page: true,
-      // The session, or the token of the link, is what counts here, and only who has it can send it.
+      // The session, or the token of the link, authorizes this form. Only its holder can send it.
       takesForeignPosts: true,
       summary: 'Enters the address, or verifies one',
       query: formatQuery,
