@@ -64,6 +64,18 @@ export const catalogue = {
 /** A code of the error catalog, as clients receive it. @public */
 export type ErrorCode = keyof typeof catalogue
 
+/** Refusals of acts. `pages/shared/error-text.ts` has the words of each. */
+export type ActRefusal =
+  | 'app_disconnected'
+  | 'approval_ended'
+  | 'import_ended'
+  | 'key_gone'
+  | 'move_ended'
+  | 'rights_changed'
+  | 'session_ended'
+  | 'trust_changed'
+  | 'trust_ended'
+
 export interface ErrorDetail {
   /** The HTTP status, if not that of the code. */
   readonly status?: number
@@ -81,6 +93,8 @@ export interface ErrorDetail {
   readonly position?: number
   /** The request needs a value of the browser that began something. Without a cookie, the error page names that cause. */
   readonly needsBrowser?: true
+  /** The refusal of an act that pages explain in words of their own. Clients receive the message. */
+  readonly refusal?: ActRefusal
   /** The text on pages, from the messages of the reader's language (`pages/languages`). Clients receive the message. */
   readonly onPage?: (messages: never) => string
 }

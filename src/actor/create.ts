@@ -1,6 +1,8 @@
 import { DomainEvent } from '../domain-event.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
+import { SignInAge } from '../permission/sign-in-age.ts'
+import { ActorActs } from './acts.ts'
 import { Actors, type ActorsDeps } from './actors.ts'
 
 export type ActorRoom = ReturnType<typeof createActors>
@@ -21,5 +23,5 @@ export function createActors(runtime: Runtime, needs: Pick<ActorsDeps, 'deleteRe
     handleOf: handles.of,
     onDeleting: actorsDeleting.emit,
   })
-  return { actors, actorsDeleting }
+  return { actors, actorActs: new ActorActs({ actors, signInAge: new SignInAge(runtime) }), actorsDeleting }
 }

@@ -18,7 +18,7 @@ import { reasonOf, retryAt } from '../job/outcome.ts'
 import { ended, later, singleRunQueue } from '../job/single-run.ts'
 import type { JobQueue, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
-import { noteAct, runInBackground } from '../observe/context.ts'
+import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { PropertyRoom } from '../property/create.ts'
@@ -122,7 +122,6 @@ export class ArchiveImports {
         if (!(await insertImport(tx, actor.id, state))) throw alreadyRunning()
         await this.#deps.live.record(tx, locked, 'import', [state.id])
       })
-      noteAct(actor.id, 'POST', 'import')
       this.#deps.wake(actor.id)
       return state
     } catch (error) {

@@ -1,7 +1,6 @@
 /** The archive of an actor for its owner. */
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../caller.ts'
-import { noteAct } from '../observe/context.ts'
 import type { Access } from '../property/access.ts'
 import type { PropertyRoom } from '../property/create.ts'
 import { type ArchiveView, exportActor, type ExportDeps } from './export-actor.ts'
@@ -21,7 +20,6 @@ export class Archives {
    * @throws ServiceError `value_corrupted`, `list_corrupted`, `file_missing`, `migration_failed`, `newer_data`
    */
   export(actor: Actor, caller: Caller): AsyncGenerator<string, void> {
-    noteAct(actor.id, 'GET', 'export')
     return exportActor(this.#deps, actor, { view: this.#viewOf({ actor, caller }), hasSecrets: false })
   }
 

@@ -4,6 +4,8 @@ import { workerDeps, type JobRoom } from '../job/create.ts'
 import { JobWorker } from '../job/worker.ts'
 import type { PropertyRoom } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
+import { SignInAge } from '../permission/sign-in-age.ts'
+import { ArchiveActs } from './acts.ts'
 import { ArchiveImports } from './archive-imports.ts'
 import { Archives } from './archives.ts'
 import { createScheduledExports } from './scheduled/scheduled-exports.ts'
@@ -32,5 +34,5 @@ export function createArchives(runtime: Runtime, { property, job, fileRoom }: Ar
   job.jobs.add(worker)
   const exports = createScheduledExports(runtime, { bytes, shutdownMs: deps.shutdownMs })
   if (exports !== null) job.jobs.add(exports)
-  return { archives, imports }
+  return { archives, imports, archiveActs: new ArchiveActs({ archives, imports, signInAge: new SignInAge(runtime) }) }
 }

@@ -21,11 +21,6 @@ export interface ImportState extends MergeProgress {
   reason: string
 }
 
-/** Records of the archive that are done, also in the list that the import is at. */
-export function doneRecords({ position, added }: ImportState): number {
-  return position + added
-}
-
 /** Stores a new import, in the place of an ended one. False: an import runs. */
 export async function insertImport(tx: Transaction, actorId: string, state: ImportState): Promise<boolean> {
   const changed = await tx.run(

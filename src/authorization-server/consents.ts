@@ -4,7 +4,7 @@
  */
 import type { Actor } from '../actor/actor.ts'
 import type { Live } from '../live/live.ts'
-import { noteAct } from '../observe/context.ts'
+import { noteAct } from '../observe/own-acts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import { lifetimes, type OneTime } from '../token/one-time.ts'
@@ -237,7 +237,7 @@ export class Consents {
       await this.#remember(tx, page, { ...first.data, outcome: allowed })
       return { outcome: allowed, connected: peerId }
     })
-    if (connected !== null) noteAct(actor.id, 'POST', 'apps', connected)
+    if (connected !== null) noteAct(actor.id, 'app.connect', { peer: connected })
     if (outcome?.kind !== 'allowed') return null
     return outcome.ownerId === actor.id && outcome.trustType === trustType ? outcome : null
   }

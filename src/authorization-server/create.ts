@@ -6,6 +6,11 @@ import type { Runtime } from '../runtime.ts'
 import type { TokenRoom } from '../token/create.ts'
 import type { TrustRoom } from '../trust/create.ts'
 import { fireDeleted } from '../trust/events.ts'
+import type { Permission } from '../permission/permission.ts'
+import { SignInAge } from '../permission/sign-in-age.ts'
+import { AppActs } from './apps/app-acts.ts'
+import { KeyActs } from './key-acts.ts'
+import { CurrentAccess } from './apps/current-access.ts'
 import { type ClientAccess, clientAccess } from './client-access.ts'
 import { actorChallenge, clientBearer } from './client-bearer.ts'
 import { ClientAssertions } from './client-assertion.ts'
@@ -26,6 +31,7 @@ interface AuthorizationServerNeeds {
   readonly trust: TrustRoom
   readonly tokenRoom: TokenRoom
   readonly outbox: Outbox
+  readonly permission: Permission
 }
 
 export function createAuthorizationServer(runtime: Runtime, needs: AuthorizationServerNeeds) {
@@ -62,6 +68,8 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
     devices,
     deletedOwners,
     keys,
+    ...createActs(runtime, needs.trust, keys),
+    currentAccess: new CurrentAccess({ store, permission: needs.permission, clients, now }),
     consents: new Consents({ store, oneTime, clients, devices, keyRing, live, baseUrl, now }),
     tokenEndpoint: new TokenEndpoint(
       {
@@ -97,4 +105,12 @@ function createClientEnds({ store, live, registry, log }: Runtime, { trustDeps }
     isHeard: () => registry.eventHandlers('trust_deleted').length > 0,
     log,
   })
+}
+
+function createActs(runtime: Runtime, trust: TrustRoom, keys: Keys) {
+  const { types } = trust.relationships
+  return {
+    keyActs: new KeyActs({ keys, signInAge: new SignInAge(runtime) }),
+    appActs: new AppActs({ apps: trust, trustActs: trust.trustActs, types, now: runtime.now }),
+  }
 }

@@ -1,6 +1,7 @@
 import type { PeerClient } from '../peer/peer-client.ts'
 import type { Runtime } from '../runtime.ts'
 import type { OneTime } from '../token/one-time.ts'
+import { ConnectionActs } from './acts.ts'
 import type { ThirdPartyService } from './configured.ts'
 import { Connections } from './connections.ts'
 
@@ -10,6 +11,7 @@ interface ConnectionNeeds {
   readonly client: PeerClient
 }
 
-export function createConnections(runtime: Runtime, needs: ConnectionNeeds): Connections {
-  return new Connections({ ...runtime, ...needs })
+export function createConnections(runtime: Runtime, needs: ConnectionNeeds) {
+  const connections = new Connections({ ...runtime, ...needs })
+  return { connections, connectionActs: new ConnectionActs(connections) }
 }

@@ -4,6 +4,7 @@ import type { SecretHash } from '../secret/hash.ts'
 import { randomId } from '../secret/random.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
+import type { PeerState } from './peer-states.ts'
 
 /**
  * `announced`: an address announces the move. `stored`: its archive is complete. `moved`: it has published the notice. `here`:
@@ -312,13 +313,6 @@ export async function beginWork(tx: Transaction, actorId: string, now: number): 
     now,
   )
 }
-
-/**
- * `informed`: the peer has the new address. `asked`: it got a new request. `kept`: it cannot follow a statement, and keeps the
- * former address of this service.
- */
-export const peerStates = ['waiting', 'informed', 'asked', 'kept', 'failed'] as const
-export type PeerState = (typeof peerStates)[number]
 
 export interface ArrivalPeer {
   readonly actorId: string

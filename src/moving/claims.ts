@@ -26,9 +26,9 @@ import {
   findArrivalPeers,
   findClaimed,
   hurryArrivalJob,
-  type PeerState,
   retryPeers,
 } from './arrival-store.ts'
+import type { PeerState } from './peer-states.ts'
 
 export interface ArrivalClaimsDeps extends ReaderEnds {
   readonly store: CatchUpStore

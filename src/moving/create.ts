@@ -4,11 +4,13 @@ import { workerDeps, type JobRoom } from '../job/create.ts'
 import { Cleaning } from '../job/cleaning.ts'
 import { JobWorker } from '../job/worker.ts'
 import type { Outbox } from '../outbox/create.ts'
+import { SignInAge } from '../permission/sign-in-age.ts'
 import type { ReplicaRoom } from '../replica/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
 import type { TrustRoom } from '../trust/create.ts'
 import { endForOwner } from '../trust/end-trust.ts'
+import { MoveActs } from './acts.ts'
 import type { ReaderEnds } from './arrived-readers.ts'
 import { Arrivals } from './arrivals.ts'
 import { ArrivalClaims } from './claims.ts'
@@ -85,10 +87,15 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
   const deps = workerDeps(runtime)
   const departing = new JobWorker(deps, departures.jobQueue)
   const arriving = new JobWorker(deps, landings.jobQueue)
-  const cleaning = new Cleaning(runtime, 'old moves', async () => {
+  for (const worker of [departing, arriving, createCleaning(runtime, arrivals)]) needs.job.jobs.add(worker)
+  const moveActs = new MoveActs({ departures, arrivalClaims, signInAge: new SignInAge(runtime) })
+  const movedTo = (actorId: string): ReturnType<Departures['movedTo']> => departures.movedTo(actorId)
+  return { departures, arrivals, arrivalClaims, moveActs, movedPeers, movedTo }
+}
+
+function createCleaning(runtime: Runtime, arrivals: Arrivals): Cleaning {
+  return new Cleaning(runtime, 'old moves', async () => {
     await runtime.store.write(deleteOldMoves)
     await arrivals.settleWaiting()
   })
-  for (const worker of [departing, arriving, cleaning]) needs.job.jobs.add(worker)
-  return { departures, arrivals, arrivalClaims, movedPeers, movedTo: (actorId: string) => departures.movedTo(actorId) }
 }

@@ -19,7 +19,7 @@ import { reasonOf, retryAt } from '../job/outcome.ts'
 import { later, removed, singleRunQueue } from '../job/single-run.ts'
 import type { JobQueue, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
-import { noteAct, runInBackground } from '../observe/context.ts'
+import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { deleteNoticesOfActors, holdNotices } from '../outbox/notice-store.ts'
@@ -116,7 +116,7 @@ export class Departures {
    * @throws ServiceError `invalid_value` for an address that is not one of another service; `conflict` while the actor moves or
    *   an import runs; `peer_failed` when the other service does not agree. Then nothing has changed.
    */
-  async begin(actor: Actor, target: string): Promise<ShownDeparture> {
+  async begin(actor: Pick<Actor, 'id'>, target: string): Promise<ShownDeparture> {
     const { store, now, wake, client } = this.#deps
     const service = await this.#serviceAt(target)
     await this.#requireReady(actor.id)
@@ -156,7 +156,6 @@ export class Departures {
       await insertMoveJob(tx, actor.id, now())
       await this.#deps.live.record(tx, locked, 'move', [actor.id])
     })
-    noteAct(actor.id, 'POST', 'move')
     wake(actor.id)
     return { url, state: 'moving', reason: '', begunAt, claimUrl: claimUrlOf(url, secrets.claim) }
   }
@@ -231,7 +230,6 @@ export class Departures {
       return found
     })
     if (stopped === null) return false
-    noteAct(actorId, 'DELETE', 'move')
     // Without this message, the new service notices by itself that the actor does not come.
     await this.#call(stopped.departure, 'DELETE', '')
     return true

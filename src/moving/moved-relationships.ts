@@ -30,10 +30,10 @@ import {
   findArrivalPeer,
   findDuePeers,
   hurryArrivalJob,
-  type PeerState,
   setOfferedSecret,
   updatePeer,
 } from './arrival-store.ts'
+import type { PeerState } from './peer-states.ts'
 import { membersIn, signStatement } from './proof.ts'
 import { followMoves } from './published-move.ts'
 

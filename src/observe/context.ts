@@ -85,13 +85,6 @@ export function currentContext(): RequestContext | undefined {
   return current.getStore()?.request
 }
 
-/** Notes an act of the owner, which the audit log records if the request succeeds. Outside a request, nothing is noted. */
-export function noteAct(actorId: string, method: OwnAct['method'], ...path: readonly string[]): void {
-  const context = currentContext()
-  if (context === undefined || isInBackground()) return
-  context.acts = [...(context.acts ?? []), { actorId, method, path: `/${path.map(encodeURIComponent).join('/')}` }]
-}
-
 export function runInTrace<T>(inside: Context, work: () => T): T {
   return current.run({ request: currentContext(), trace: inside, isBackground: isInBackground() }, work)
 }

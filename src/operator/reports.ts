@@ -70,6 +70,11 @@ export class Reports {
     this.#deps = deps
   }
 
+  /** The kind of the database. */
+  get database(): Pick<CatchUpStore, 'dialect' | 'isSharded'> {
+    return this.#deps.store
+  }
+
   /**
    * Reports a page of actors, newest first.
    *

@@ -11,6 +11,7 @@ import { markAllForFetch } from './subscriber-store.ts'
 import { PeerLinks } from './peer-link.ts'
 import { PeerFacts } from './peer-metadata.ts'
 import { Receiver } from './receiver.ts'
+import { RemoteReader } from './remote-reader.ts'
 import { PeerData } from './snapshot.ts'
 import { Subscribing } from './subscribing.ts'
 
@@ -59,7 +60,7 @@ export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
     store.afterCommit(tx, () => gaps.wake(actorId))
   })
   trust.trustMutual.on((actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'))
-  return { facts, dataHooks, receiver, subscribing, gaps, peerLinks: links }
+  return { facts, dataHooks, receiver, subscribing, gaps, peerLinks: links, remoteReader: new RemoteReader(store) }
 }
 
 function createFacts(runtime: Runtime, links: PeerLinks, gaps: GapWorker): PeerFacts {

@@ -4,10 +4,12 @@ import { fire } from '../app/events.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Config } from '../config/options.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
+import { SignInAge } from '../permission/sign-in-age.ts'
 import type { RateLimits } from '../rate-limit/create.ts'
 import { release } from '../release.ts'
 import type { Runtime } from '../runtime.ts'
 import type { TokenRoom } from '../token/create.ts'
+import { SessionActs } from '../token/session-acts.ts'
 import { Sessions } from '../token/sessions.ts'
 import { Accounts } from './accounts.ts'
 import { ArrivedActors, type ArrivedActorsDeps } from './arrived-actors.ts'
@@ -19,6 +21,8 @@ import { HostSignIn } from './host/host-sign-in.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
 import type { LocalPages } from './local/local-server.ts'
 import { Operators } from './operators.ts'
+import { PasskeyActs } from './acts/passkey-acts.ts'
+import { PasswordAccessActs } from './acts/password-access-acts.ts'
 import { PasswordAccess } from './password-access.ts'
 import type { Provider, Providers } from './provider.ts'
 import { KeySets } from './providers/key-sets.ts'
@@ -77,6 +81,14 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   })
   const { passkeys, passkeySignIn, passkeyProvider } = createPasskeys(runtime, needs)
   const { emailLinkSignIn, emailLinkProvider } = createEmailLinks(runtime, needs)
+  const signInAge = new SignInAge(runtime)
+  const passwordAccess = new PasswordAccess({ store, keyRing, now, live })
+  const sessions = new Sessions({
+    store,
+    tokens,
+    live,
+    onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId),
+  })
   const { providers, host, close } = createProviders(runtime, needs, [passkeyProvider, emailLinkProvider])
   return {
     accounts,
@@ -88,13 +100,11 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
     emailLinkSignIn,
     closeProviders: close,
     operators: new Operators(config.admins, { accounts, store }),
-    passwordAccess: new PasswordAccess({ store, keyRing, now, live }),
-    sessions: new Sessions({
-      store,
-      tokens,
-      live,
-      onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId),
-    }),
+    passwordAccess,
+    passwordAccessActs: new PasswordAccessActs({ passwordAccess, signInAge }),
+    passkeyActs: new PasskeyActs({ passkeys, signInAge }),
+    sessions,
+    sessionActs: new SessionActs(sessions),
     signIn: new SignIn({
       ...runtime,
       ...needs,

@@ -7,7 +7,7 @@ import type { Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
 import { present } from '../json/present.ts'
 import type { Live } from '../live/live.ts'
-import { noteAct } from '../observe/context.ts'
+import { noteAct } from '../observe/own-acts.ts'
 import type { Log } from '../observe/log.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
@@ -366,7 +366,7 @@ export class SessionEntry {
       await live.record(tx, locked, 'sessions', [issued.chainId])
       return { issued, also: done }
     })
-    noteAct(actor.id, 'POST', 'sessions')
+    noteAct(actor.id, 'session.begin')
     return stored
   }
 }

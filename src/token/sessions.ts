@@ -2,7 +2,7 @@
 import { writeOwner } from '../actor/write-owner.ts'
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
-import { noteAct } from '../observe/context.ts'
+import { noteAct } from '../observe/own-acts.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Chain, IssuedTokens } from './chain.ts'
 import { recognizeToken } from './token-text.ts'
@@ -31,7 +31,7 @@ export class Sessions {
       await live.record(tx, actor, 'sessions', [issued.chainId])
       return issued
     })
-    noteAct(session.actorId, 'POST', 'sessions')
+    noteAct(session.actorId, 'session.begin')
     return begun
   }
 
@@ -115,7 +115,7 @@ export class Sessions {
         await onSignOut(tx, actorId)
         await live.record(tx, actor, 'sessions', [chainId])
       })
-      noteAct(actorId, 'DELETE', 'sessions', chainId)
+      noteAct(actorId, 'session.end', { session: chainId })
     } catch (error) {
       // The session was deleted with its actor.
       if (!(error instanceof ServiceError && error.code === 'actor_not_found')) throw error

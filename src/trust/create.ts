@@ -7,6 +7,10 @@ import type { ActorRoom } from '../actor/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import { typesForPeople } from '../permission/offered-types.ts'
+import { SignInAge } from '../permission/sign-in-age.ts'
+import { TrustActs } from './acts/trust-acts.ts'
+import { RightsActs } from './acts/rights-acts.ts'
+import { InvitationActs } from './invitations/acts.ts'
 import { Companions } from './companions.ts'
 import { endTrust } from './end-trust.ts'
 import { fireDeleted } from './events.ts'
@@ -116,7 +120,24 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   })
   const companions = new Companions(trustDeps, trusts, peerClient)
   const contacts = new LastSeen(store, log, now)
-  return { trusts, invitations, companions, contacts, permissions, expiries, relationships, trustDeps, ...events }
+  const room = { trusts, invitations, companions, contacts, permissions, expiries, relationships, trustDeps }
+  return { ...room, ...createActs(runtime, room), ...events }
+}
+
+interface ActsNeeds {
+  readonly trusts: Trusts
+  readonly permissions: Permissions
+  readonly invitations: Invitations
+  readonly relationships: Relationships
+}
+
+function createActs(runtime: Runtime, { trusts, permissions, invitations, relationships: { types } }: ActsNeeds) {
+  const signInAge = new SignInAge(runtime)
+  return {
+    trustActs: new TrustActs({ trusts, permissions, types, signInAge, now: runtime.now }),
+    rightsActs: new RightsActs({ permissions, signInAge }),
+    invitationActs: new InvitationActs({ invitations, signInAge }),
+  }
 }
 
 function isAutoAccepted(name: string, config: Runtime['config'], types: TrustTypes): boolean {

@@ -19,13 +19,21 @@ export function rightsVersion({ peerId, relationship }: Trust, override: Overrid
 /** @throws ServiceError `conflict` when the form was made from another version. Null: the form carries no version. */
 export function requireVersion(expected: string | null, stored: string): void {
   if (expected === null || expected === stored) return
-  throw new ServiceError('conflict', 'This connection changed while you were deciding. Review it before you continue.')
+  throw new ServiceError(
+    'conflict',
+    'This connection changed while you were deciding. Review it before you continue.',
+    {
+      refusal: 'trust_changed',
+    },
+  )
 }
 
 /** Like `requireVersion`, for permissions. @throws ServiceError `conflict` */
 export function requireRightsVersion(expected: string | null, stored: string): void {
   if (expected === null || expected === stored) return
-  throw new ServiceError('conflict', 'This access changed while you were editing. Nothing was saved.')
+  throw new ServiceError('conflict', 'This access changed while you were editing. Nothing was saved.', {
+    refusal: 'rights_changed',
+  })
 }
 
 function short(facts: readonly unknown[]): string {

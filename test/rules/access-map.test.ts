@@ -7,7 +7,7 @@ import { activityChart } from '../../src/pages/home/activity-chart.ts'
 import { fitText } from '../../src/pages/home/fit-text.ts'
 import type { AccessMapValues, MapPerson, MapPlace } from '../../src/pages/home/values.ts'
 import { english } from '../../src/pages/languages/english.ts'
-import type { Judge } from '../../src/pages/relationships/access/audience.ts'
+import type { Judge } from '../../src/authorization-server/apps/current-access.ts'
 
 const { accessMap: words, home } = english.messages(english.noun)
 

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { glob, readFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import { describe, it } from 'node:test'
+import { ownActs as actSpellings } from '../../src/observe/own-acts.ts'
 import { ownSentence } from '../../src/pages/activity/own-acts.ts'
 import { english } from '../../src/pages/languages/english.ts'
 import { routes } from '../support/routes.ts'
 
+const src = join(import.meta.dirname, '..', '..', 'src')
 const { ownActs } = english.messages(english.noun)
 
 describe('the words for an act of the owner', () => {
@@ -48,32 +52,34 @@ describe('the words for an act of the owner', () => {
   }
 })
 
-describe('the routes of acts of the owner', () => {
-  it('are those that change who may reach the actor', () => {
-    const ids = routes.filter(({ isOwnAct }) => isOwnAct === true).map(({ id }) => id)
-    assert.deepEqual(ids.toSorted(), [
-      'addWebhook',
-      'createInvitation',
-      'createKey',
-      'decidePasswordAccess',
-      'deleteInvitation',
-      'deleteKey',
-      'deletePermissions',
-      'deleteTrust',
-      'deleteTrustNamed',
-      'deleteTrustee',
-      'disconnectApp',
-      'disconnectService',
-      'endOtherSessions',
-      'endSession',
-      'putKey',
-      'putPermissions',
-      'putTrust',
-      'putTrustNamed',
-      'putTrustee',
-      'removeWebhook',
-      'requestTrust',
-      'rotateWebhookSecret',
-    ])
+describe('an act of the owner', () => {
+  it('has the method and the path of a route of the API, unless only pages have it', () => {
+    const addressOf = (path: string): string => path.replace(/[:{]\w+\}?/g, '*')
+    const ofRoutes = new Set(routes.map(({ method, path }) => `${method} ${addressOf(path.replace('/:actor', ''))}`))
+    const onPages = Object.entries(actSpellings).filter(([, spelling]) => !ofRoutes.has(addressOf(spelling)))
+    assert.deepEqual(
+      onPages.map(([act]) => act),
+      ['app.connect', 'passkey.add', 'passkey.remove', 'recovery_code.use', 'recovery_codes.create', 'session.begin'],
+    )
+  })
+
+  it('is noted in one place, or where a session begins or ends without the owner’s choice', async () => {
+    const places = new Map<string, Set<string>>(Object.keys(actSpellings).map((act) => [act, new Set()]))
+    for await (const path of glob('**/*.ts', { cwd: src })) {
+      const text = await readFile(join(src, path), 'utf8')
+      for (const [, act = ''] of text.matchAll(/\bnote(?:Act|IfOwner)\([^)]*?'([a-z_]+\.[a-z_]+)'/g))
+        places.get(act)?.add(path.replaceAll(sep, '/'))
+    }
+    assert.deepEqual(
+      [...places].filter(([, files]) => files.size !== 1).map(([act, files]) => [act, [...files].toSorted()]),
+      [
+        ['session.begin', ['sign-in/establish-session.ts', 'token/sessions.ts']],
+        ['session.end', ['token/session-acts.ts', 'token/sessions.ts']],
+        // Their routes say so, as long as they are no acts.
+        ['webhook.add', []],
+        ['webhook.remove', []],
+        ['webhook.renew_secret', []],
+      ],
+    )
   })
 })

@@ -91,6 +91,7 @@ forEachService((start) => {
       await sent('PUT', `${path}/permissions`, { properties: { excluded_patterns: ['diary'] } })
       await sent('DELETE', `${path}/permissions`)
       await sent('PUT', path, { nickname: 'Aunt Grace' })
+      await sent('PUT', `/trust/${peer.peerId}`, { nickname: 'Grace' })
       const key = await sent('POST', '/keys', {
         name: 'Sensor',
         grants: { properties: { patterns: ['*'], operations: ['read'] } },
@@ -102,11 +103,13 @@ forEachService((start) => {
       const invitationPath = `/invitations/${invitation['id'] ?? ''}`
       await sent('DELETE', invitationPath)
       await sent('PUT', '/trust/trustee', { trustee_root: 'https://trustee.example.com/t' })
+      await sent('DELETE', '/trust/trustee')
       await sent('DELETE', '/sessions')
       await sent('DELETE', path)
       assert.deepEqual(await actsOf(service, owner), [
         `PUT ${path}/permissions`,
         `DELETE ${path}/permissions`,
+        `PUT ${path}`,
         `PUT ${path}`,
         'POST /keys',
         `PUT ${keyPath}`,
@@ -114,6 +117,7 @@ forEachService((start) => {
         'POST /invitations',
         `DELETE ${invitationPath}`,
         'PUT /trust/trustee',
+        'DELETE /trust/trustee',
         'DELETE /sessions',
         `DELETE ${path}`,
       ])
@@ -150,14 +154,14 @@ forEachService((start) => {
       await sent(peerPath, { action: 'end' })
       assert.deepEqual(await actsOf(service, owner), [
         'POST /sessions',
-        `PUT ${peerPath}`,
+        `PUT ${path}`,
         // The approval is a decision, which has its own entry.
         `DELETE ${path}/permissions`,
         'POST /keys',
         'POST /invitations',
         `DELETE /keys/${key}`,
         `DELETE /invitations/${invitation}`,
-        `PUT ${peerPath}`,
+        `PUT ${path}`,
         `PUT ${path}/permissions`,
         'POST /sessions',
         'DELETE /sessions/<session>',

@@ -1,70 +1,52 @@
 /** Words for what the owner did: acts that changed who may reach the actor. */
 import type { AuditLogEntry } from '../../audit-log/entry.ts'
+import { type OwnActName, recordedAct } from '../../observe/own-acts.ts'
 import type { Messages } from '../languages/language.ts'
 
 type Words = Messages['ownActs']
 
-interface Act {
-  readonly method: string
-  /** The path below the first segment, decoded. */
-  readonly rest: readonly string[]
-  readonly words: Words
-  readonly nameOf: (peerId: string) => string
-}
-
 /** @param path The segments of the path, decoded. */
 export function ownSentence(
   { method }: Pick<AuditLogEntry, 'method'>,
-  [first = '', ...rest]: readonly string[],
+  path: readonly string[],
   words: Words,
   nameOf: (peerId: string) => string,
 ): string {
-  const say = sentences.get(first)
-  return say?.({ method, rest, words, nameOf }) ?? words.other(`${method} /${[first, ...rest].join('/')}`)
+  const recorded = recordedAct(method, path)
+  if (recorded === null) return words.other(`${method} /${path.join('/')}`)
+  const { act, subject } = recorded
+  return sentences[act](words, () => nameOf(subject['peer'] ?? ''), subject['service'] ?? '')
 }
 
-const sentences: ReadonlyMap<string, (act: Act) => string | null> = new Map([
-  ['apps', appSentence],
-  ['export', ({ words }: Act) => words.exportData],
-  ['import', ({ words }: Act) => words.importData],
-  ['invitations', ({ method, words }: Act) => (method === 'POST' ? words.invite : words.revokeInvitation)],
-  ['keys', keySentence],
-  ['move', ({ method, words }: Act) => (method === 'POST' ? words.beginMove : words.stopMove)],
-  ['passkeys', ({ method, words }: Act) => (method === 'POST' ? words.addPasskey : words.removePasskey)],
-  ['password-access', ({ words }: Act) => words.decideProgram],
-  ['recovery_codes', ({ method, words }: Act) => (method === 'POST' ? words.createCodes : words.useCode)],
-  ['services', ({ rest, words }: Act) => words.disconnect(rest[0] ?? '')],
-  ['sessions', sessionSentence],
-  ['trust', trustSentence],
-  ['webhooks', webhookSentence],
-])
-
-function appSentence({ method, rest: [peerId = ''], words, nameOf }: Act): string {
-  return method === 'POST' ? words.connect(nameOf(peerId)) : words.disconnect(nameOf(peerId))
-}
-
-function keySentence({ method, words }: Act): string {
-  if (method === 'POST') return words.createKey
-  return method === 'PUT' ? words.changeKey : words.revokeKey
-}
-
-function sessionSentence({ method, rest, words }: Act): string {
-  if (method === 'POST') return words.signIn
-  return rest.length === 0 ? words.signOutOthers : words.signOut
-}
-
-function trustSentence({ method, rest, words, nameOf }: Act): string {
-  if (rest[0] === 'trustee') return words.changeTrustee
-  if (method === 'POST') return words.requestConnection
-  if (rest.at(-1) === 'permissions') {
-    const who = nameOf(rest.at(-2) ?? '')
-    return method === 'PUT' ? words.changeAccess(who) : words.resetAccess(who)
-  }
-  const who = nameOf(rest.at(-1) ?? '')
-  return method === 'DELETE' ? words.disconnect(who) : words.changeConnection(who)
-}
-
-function webhookSentence({ method, rest, words }: Act): string {
-  if (method === 'DELETE') return words.removeWebhook
-  return rest.length > 1 ? words.newWebhookSecret : words.addWebhook
+const sentences: Readonly<Record<OwnActName, (words: Words, peerName: () => string, service: string) => string>> = {
+  'app.connect': (words, peerName) => words.connect(peerName()),
+  'app.disconnect': (words, peerName) => words.disconnect(peerName()),
+  'archive.export': (words) => words.exportData,
+  'archive.import': (words) => words.importData,
+  'invitation.create': (words) => words.invite,
+  'invitation.revoke': (words) => words.revokeInvitation,
+  'key.change': (words) => words.changeKey,
+  'key.create': (words) => words.createKey,
+  'key.revoke': (words) => words.revokeKey,
+  'move.begin': (words) => words.beginMove,
+  'move.stop': (words) => words.stopMove,
+  'passkey.add': (words) => words.addPasskey,
+  'passkey.remove': (words) => words.removePasskey,
+  'program.decide': (words) => words.decideProgram,
+  'recovery_code.use': (words) => words.useCode,
+  'recovery_codes.create': (words) => words.createCodes,
+  'rights.change': (words, peerName) => words.changeAccess(peerName()),
+  'rights.reset': (words, peerName) => words.resetAccess(peerName()),
+  'service.disconnect': (words, _peerName, service) => words.disconnect(service),
+  'session.begin': (words) => words.signIn,
+  'session.end': (words) => words.signOut,
+  'session.end_others': (words) => words.signOutOthers,
+  'trust.change': (words, peerName) => words.changeConnection(peerName()),
+  'trust.end': (words, peerName) => words.disconnect(peerName()),
+  'trust.request': (words) => words.requestConnection,
+  'trustee.remove': (words) => words.changeTrustee,
+  'trustee.set': (words) => words.changeTrustee,
+  'webhook.add': (words) => words.addWebhook,
+  'webhook.remove': (words) => words.removeWebhook,
+  'webhook.renew_secret': (words) => words.newWebhookSecret,
 }

@@ -5,8 +5,10 @@ import {
   type ConnectedAppFacts,
   connectedApps,
   redirectPlace,
-} from '../../authorization-server/connected-apps.ts'
-import { canPause, canResume } from '../../authorization-server/pause.ts'
+} from '../../authorization-server/apps/connected-apps.ts'
+import { type AppActs, canPause, canResume } from '../../authorization-server/apps/app-acts.ts'
+import type { KeyActs } from '../../authorization-server/key-acts.ts'
+import type { SessionActs } from '../../token/session-acts.ts'
 import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Chain } from '../../token/chain.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
@@ -33,6 +35,9 @@ export interface AppPageDeps extends PageDeps, Omit<ConnectedAppDeps, 'trusts'> 
   readonly auditLog: Pick<AuditLog, 'requestsOfPrograms'>
   readonly sessions: Sessions
   readonly keys: Keys
+  readonly appActs: AppActs
+  readonly keyActs: KeyActs
+  readonly sessionActs: SessionActs
   readonly permissions: Permissions
   readonly relationships: Relationships
   readonly config: Pick<Config, 'mcp'>
@@ -112,7 +117,7 @@ function keyRow(
     last_used: lastUsedAt === null ? null : momentOf(lastUsedAt, at, messages),
     ends: until === null ? null : momentOf(until, at, messages),
     can_pause: canPause({ approved, approvedUntil: until }, at),
-    can_resume: canResume(relationships, { approved, relationship: keyTrustType }),
+    can_resume: canResume(relationships.types, { approved, relationship: keyTrustType }),
   }
 }
 
@@ -173,7 +178,7 @@ async function groupsOf(
       has_access: hasAccess,
       calls: callsOf(trust.peerId),
       can_pause: canPause(trust, now),
-      can_resume: canResume(deps.relationships, trust),
+      can_resume: canResume(deps.relationships.types, trust),
     }
   }
   const groups = new Map<string, { name: string; redirect_host: string; is_local: boolean; apps: ConnectedApp[] }>()

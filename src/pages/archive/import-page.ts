@@ -1,6 +1,7 @@
 /** The page that imports an archive, and its forms. */
+import { type ArchiveActs, doneRecords } from '../../archive/acts.ts'
 import type { ArchiveImports } from '../../archive/archive-imports.ts'
-import { doneRecords, type ImportState } from '../../archive/import-store.ts'
+import type { ImportState } from '../../archive/import-store.ts'
 import type { NamedRecord, RefusedRecord } from '../../archive/merge-report.ts'
 import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
@@ -13,7 +14,7 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { readUpload } from '../files/upload.ts'
 import type { PageLanguage } from '../languages/language.ts'
 import { propertyHref } from '../properties/property-pages.ts'
-import { errorText, pageRefusal } from '../shared/error-text.ts'
+import { errorText } from '../shared/error-text.ts'
 import { goOn, type PageDeps, pageValues, showPage } from '../shared/page.ts'
 import { atField, formRefusal, inputRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { momentOf } from '../shared/time.ts'
@@ -22,7 +23,8 @@ import { visible } from '../shared/visible.ts'
 import type { ImportValues, NamedImport, ShownImport } from './values.ts'
 
 export interface ImportPageDeps extends PageDeps {
-  readonly imports: Pick<ArchiveImports, 'begin' | 'find' | 'stop'>
+  readonly imports: Pick<ArchiveImports, 'find'>
+  readonly archiveActs: ArchiveActs
   readonly config: Pick<Config, 'maxImportBytes'>
   /** Unix milliseconds. */
   readonly now: () => number
@@ -112,20 +114,17 @@ export async function changeImport(
 }
 
 async function begin(deps: ImportPageDeps, exchange: PageExchange): Promise<HttpResponse> {
-  const { actor, caller, request } = exchange
-  await readUpload(request, async ({ fields, filename, bytes }) => {
+  await readUpload(exchange.request, async ({ fields, filename, bytes }) => {
     if (filename === '') throw inputRefusal('no file was chosen', ({ files }) => files.noFile, 'file')
     const existing = fields.get('existing') === 'replace' ? 'replace' : 'keep'
-    await atField('file', () => deps.imports.begin(actor, caller, bytes, existing))
+    await atField('file', () => deps.archiveActs.import(exchange, bytes, existing))
   })
   return goOn(deps, exchange, Params.none, '/import', 'importBegun')
 }
 
 async function stop(deps: ImportPageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
-  const { actor } = exchange
   const sent = await exchange.body()
   if (sent.get('action') !== 'stop') throw formRefusal('the action is unknown')
-  if (!(await deps.imports.stop(actor.id)))
-    throw pageRefusal('conflict', 'Cannot stop the import: none runs', ({ imports }) => imports.ended)
+  await deps.archiveActs.stopImport(exchange)
   return goOn(deps, exchange, sent, '/import', 'importStopped')
 }

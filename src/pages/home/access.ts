@@ -1,6 +1,6 @@
 /** Chooses the places of the access map, and decides what each person or app can do with them. */
 import type { Right } from '../../permission/operation.ts'
-import type { Judge } from '../relationships/access/audience.ts'
+import type { Judge } from '../../authorization-server/apps/current-access.ts'
 import type { MapAccess, MapPlace } from './values.ts'
 
 /** An operation that an application declares. */

@@ -1,4 +1,5 @@
 /** The values of the access map: who has access, and what the permission checks decide about them. */
+import type { CurrentAccess } from '../../authorization-server/apps/current-access.ts'
 import { isObject, type JsonText } from '../../json/json.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
@@ -8,7 +9,6 @@ import type { NamedProperty, Properties } from '../../property/properties.ts'
 import type { Chain } from '../../token/chain.ts'
 import { clientIdOf, isProgram, type Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
-import { type AudienceDeps, withRights, withAccess } from '../relationships/access/audience.ts'
 import type { Peers } from '../shared/peer-names.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import { kindInWords, listLengthInWords } from '../shared/value-tree.ts'
@@ -16,7 +16,8 @@ import { visible } from '../shared/visible.ts'
 import { decideMap, type MapCall, type MapProperty, type OtherPlaces } from './access.ts'
 import type { AccessMapValues, MapPerson, MapPlace } from './values.ts'
 
-export interface AccessMapDeps extends AudienceDeps {
+export interface AccessMapDeps {
+  readonly currentAccess: CurrentAccess
   readonly properties: Pick<Properties, 'pages'>
   readonly relationships: { readonly types: TrustTypes }
   readonly declared: Declared
@@ -52,9 +53,9 @@ export async function accessMapOf(
   context: MapContext,
   data: MapData,
 ): Promise<AccessMapValues | null> {
-  const trusts = mostActiveFirst(await withAccess(deps, data.peers.trusts), data.chains)
+  const trusts = mostActiveFirst(await deps.currentAccess.withAccess(data.peers.trusts), data.chains)
   const shown = trusts.slice(0, maxPeople)
-  const subjects = (await withRights(deps, context.access.actor.id, shown)).map(({ trust, judge }) => ({
+  const subjects = (await deps.currentAccess.withRights(context.access.actor.id, shown)).map(({ trust, judge }) => ({
     judge,
     calls: callsOf(deps.declared, clientIdOf(trust) !== null),
   }))

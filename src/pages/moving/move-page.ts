@@ -4,6 +4,7 @@ import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
+import type { MoveActs } from '../../moving/acts.ts'
 import type { ArrivalClaims, ShownArrival } from '../../moving/claims.ts'
 import type { Departures, ShownDeparture } from '../../moving/departures.ts'
 import type { PageLanguage } from '../languages/language.ts'
@@ -18,8 +19,9 @@ import type { MoveValues, ShownArrivalPage, ShownLeaving } from './values.ts'
 export interface MovePageDeps extends PageDeps {
   /** Unix milliseconds. */
   readonly now: () => number
-  readonly departures: Pick<Departures, 'begin' | 'find' | 'stop'>
-  readonly arrivalClaims: Pick<ArrivalClaims, 'find' | 'retry'>
+  readonly departures: Pick<Departures, 'find'>
+  readonly arrivalClaims: Pick<ArrivalClaims, 'find'>
+  readonly moveActs: MoveActs
   readonly pages: {
     readonly move: View<MoveValues>
   }
@@ -84,7 +86,6 @@ function arrivedOf(
 }
 
 export async function changeMove(deps: MovePageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
-  const { actor, caller } = exchange
   const sent = await exchange.body()
   const to = sent.get('to') ?? ''
   return refusedOnPage(
@@ -92,15 +93,13 @@ export async function changeMove(deps: MovePageDeps, exchange: PageExchange & Bo
     async () => {
       switch (sent.get('action')) {
         case 'begin':
-          deps.freshSignIn.require(caller)
           await begin(deps, exchange, to)
           return goOn(deps, exchange, sent, '/move', 'moveBegun')
         case 'stop':
-          if (!(await deps.departures.stop(actor.id)))
-            throw pageRefusal('conflict', 'Cannot stop the move: none runs', ({ moving }) => moving.ended)
+          await deps.moveActs.stop(exchange)
           return goOn(deps, exchange, sent, '/move', 'moveStopped')
         case 'retry':
-          await deps.arrivalClaims.retry(actor.id)
+          await deps.moveActs.retryPeers(exchange)
           return goOn(deps, exchange, sent, '/move', 'peersTriedAgain')
         default:
           throw formRefusal('the action is neither begin, stop nor retry')
@@ -111,9 +110,9 @@ export async function changeMove(deps: MovePageDeps, exchange: PageExchange & Bo
 }
 
 /** A refusal is about the address. The message of the other service is shown as it is. */
-async function begin(deps: MovePageDeps, { actor }: PageExchange, to: string): Promise<void> {
+async function begin(deps: MovePageDeps, exchange: PageExchange, to: string): Promise<void> {
   try {
-    await deps.departures.begin(actor, to)
+    await deps.moveActs.begin(exchange, to)
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     if (error.code === 'invalid_value')

@@ -1,5 +1,5 @@
 /** Handlers of the pages of operators. */
-import type { Quotas } from '../../quota/quota.ts'
+import type { QuotaUse } from '../../quota/quota.ts'
 import { quotaRows } from '../settings/quotas.ts'
 import type { ActorPlace } from '../../actor/actor-store.ts'
 import type { ValuesOf } from '../../json/fields.ts'
@@ -15,7 +15,6 @@ import type { OperatorAct, ReportedActor, Reports } from '../../operator/reports
 import { release } from '../../release.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import type { Continued } from '../../runtime.ts'
-import type { Store } from '../../store/store.ts'
 import { showPage } from '../shared/page.ts'
 import { formRefusal } from '../shared/refused-on-page.ts'
 import { type SiteDeps, siteValues } from '../shared/site.ts'
@@ -38,8 +37,7 @@ export interface OperatorPageDeps extends SiteDeps {
   readonly reports: Reports
   readonly metrics: Pick<Metrics, 'summary'>
   readonly keyRing: KeyRing
-  readonly store: Pick<Store, 'dialect' | 'isSharded' | 'read'>
-  readonly quotas: Pick<Quotas, 'usesOf'>
+  readonly quotaUses: (actorId: string) => Promise<readonly QuotaUse[]>
   readonly baseUrl: string
   readonly continued: Continued | null
   /** Unix milliseconds. */
@@ -63,7 +61,7 @@ export const programsQuery = { after: optional(stringField('Of the link to the n
 type Exchange<P extends string = string, Q = unknown> = OperatorExchange<P, Q>
 
 export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Promise<HttpResponse> {
-  const { metrics, reports, keyRing, store } = deps
+  const { metrics, reports, keyRing } = deps
   const [summary, backlog] = await Promise.all([metrics.summary(), reports.backlog()])
   const startedAt = deps.now() - Math.floor(process.uptime() * 1000)
   return showPage(
@@ -74,8 +72,8 @@ export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Pr
       ...summary,
       version: release,
       node: process.versions.node,
-      store: store.dialect,
-      is_sharded: store.isSharded,
+      store: reports.database.dialect,
+      is_sharded: reports.database.isSharded,
       restored: restoredDataOf(deps.continued, deps.now(), deps.languages.of(exchange.request).messages),
       started: moments(deps, exchange)(startedAt),
       memory: process.memoryUsage.rss(),
@@ -145,7 +143,7 @@ function actorRow(
 
 export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchange<'id'>): Promise<HttpResponse> {
   const facts = await deps.reports.actor(exchange.params.id, actOf(exchange))
-  const uses = await deps.store.read((q) => deps.quotas.usesOf(q, facts.id))
+  const uses = await deps.quotaUses(facts.id)
   const momentAt = moments(deps, exchange)
   const values = valuesOf(deps, exchange)
   return showPage(

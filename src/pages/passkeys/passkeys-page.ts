@@ -5,6 +5,7 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { passkeyFingerprint } from '../../sign-in/passkey/fingerprint.ts'
+import type { PasskeyActs } from '../../sign-in/acts/passkey-acts.ts'
 import type { Passkey } from '../../sign-in/passkey/passkey-store.ts'
 import type { Passkeys } from '../../sign-in/passkey/passkeys.ts'
 import type { PasskeySignIn } from '../../sign-in/passkey/passkey-sign-in.ts'
@@ -22,6 +23,7 @@ export interface PasskeysPageDeps extends PageDeps {
   /** Unix milliseconds. */
   readonly now: () => number
   readonly passkeys: Passkeys
+  readonly passkeyActs: PasskeyActs
   /** Null when people do not sign in with passkeys. */
   readonly passkeySignIn: PasskeySignIn | null
   readonly pages: { readonly passkeys: View<PasskeysValues> }
@@ -95,7 +97,7 @@ export async function changePasskeys(
     () => {
       const change = Object.hasOwn(changes, action) ? changes[action] : undefined
       if (change === undefined) throw formRefusal('the action is neither add, rename, remove nor new_codes')
-      if (change !== rename) deps.freshSignIn.require(exchange.caller)
+      if (change === add) deps.freshSignIn.require(exchange.caller)
       return change(deps, exchange, sent)
     },
     show,
@@ -108,25 +110,24 @@ async function add(deps: PasskeysPageDeps, exchange: PageExchange, sent: Params)
   const response = sent.get('response') ?? ''
   if (response === '') throw inputRefusal('response is empty', ({ passkeys }) => passkeys.needsScript)
   const added = { ticket: sent.get('ticket') ?? '', response, name: sentName(sent) }
-  await inWords(deps.passkeys.add(exchange.actor.id, added), ({ passkeys }) => passkeys.notAdded)
+  await inWords(deps.passkeyActs.add(exchange, added), ({ passkeys }) => passkeys.notAdded)
   return goOn(deps, exchange, sent, '/passkeys', 'passkeyAdded')
 }
 
 async function rename(deps: PasskeysPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  const passkey = { actorId: exchange.actor.id, passkeyId: sent.get('passkey') ?? '', name: sentName(sent) }
-  await deps.passkeys.rename(passkey)
+  await deps.passkeyActs.rename(exchange, sent.get('passkey') ?? '', sentName(sent))
   return goOn(deps, exchange, sent, '/passkeys', 'saved')
 }
 
 async function remove(deps: PasskeysPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  const removal = deps.passkeys.remove(exchange.actor.id, sent.get('passkey') ?? '')
+  const removal = deps.passkeyActs.remove(exchange, sent.get('passkey') ?? '')
   await inWords(removal, ({ passkeys }) => passkeys.isLast)
   return goOn(deps, exchange, sent, '/passkeys', 'passkeyRemoved')
 }
 
 /** Shows the codes in the response, because they are shown only once. */
 async function replaceCodes(deps: PasskeysPageDeps, exchange: PageExchange): Promise<HttpResponse> {
-  return showPasskeys(deps, exchange, { newCodes: await deps.passkeys.replaceCodes(exchange.actor.id) })
+  return showPasskeys(deps, exchange, { newCodes: await deps.passkeyActs.replaceCodes(exchange) })
 }
 
 /** @throws ServiceError for a name that is empty or too long. */

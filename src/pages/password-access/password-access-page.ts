@@ -1,7 +1,7 @@
 /** The page about programs with a password, and its form. */
 import { ServiceError } from '../../errors.ts'
-import { noteAct } from '../../observe/context.ts'
 import { maxProgramsListed, type PasswordAccess } from '../../sign-in/password-access.ts'
+import type { PasswordAccessActs } from '../../sign-in/acts/password-access-acts.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
@@ -17,6 +17,7 @@ import type { PasswordAccessValues } from './values.ts'
 
 export interface PasswordAccessPageDeps extends PageDeps {
   readonly passwordAccess: PasswordAccess
+  readonly passwordAccessActs: PasswordAccessActs
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -57,19 +58,14 @@ export async function decidePasswordAccess(
   deps: PasswordAccessPageDeps,
   exchange: PageExchange & Bodied<Params>,
 ): Promise<HttpResponse> {
-  const { actor, caller } = exchange
   const sent = await exchange.body()
   return refusedOnPage(
     exchange,
     async () => {
       const action = sent.get('action')
       if (action !== 'keep' && action !== 'revoke') throw formRefusal('the action is neither keep nor revoke')
-      if (action === 'keep') deps.freshSignIn.require(caller)
-      const decision = action === 'keep' ? 'kept' : 'revoked'
       try {
-        const actorId = sent.get('actor') ?? ''
-        await deps.passwordAccess.decide({ ownerId: actor.id, actorId, decision, by: caller })
-        noteAct(actor.id, 'PUT', 'password-access', actorId)
+        await deps.passwordAccessActs.decide(exchange, sent.get('actor') ?? '', action === 'keep' ? 'kept' : 'revoked')
       } catch (error) {
         if (!(error instanceof ServiceError) || (error.code !== 'not_found' && error.code !== 'actor_not_found'))
           throw error

@@ -1,12 +1,13 @@
 /** Who can view a property: their number for the listing, and their names for the page of the property. */
+import type { CurrentAccess, Judge } from '../../authorization-server/apps/current-access.ts'
 import { isProgram } from '../../trust/trust.ts'
 import type { Trusts } from '../../trust/trusts.ts'
 import type { Messages } from '../languages/language.ts'
-import { type AudienceDeps, type Judge, withRights, withAccess } from '../relationships/access/audience.ts'
 import { type PeerNameDeps, peersOf } from '../shared/peer-names.ts'
 import type { PropertyRow, PropertyViewer } from './values.ts'
 
-export interface ViewersDeps extends AudienceDeps {
+export interface ViewersDeps {
+  readonly currentAccess: CurrentAccess
   readonly trusts: Trusts
 }
 
@@ -17,8 +18,9 @@ const maxSets = 100
 
 /** Reads the rights of all people and apps with three statements. */
 export async function viewersFor(deps: ViewersDeps, actorId: string, messages: Messages): Promise<ViewersOf> {
-  const trusts = await withAccess(deps, await deps.trusts.list(actorId))
-  const sets = Map.groupBy(await withRights(deps, actorId, trusts), ({ judge }) => judge)
+  const { currentAccess, trusts } = deps
+  const viewers = await currentAccess.withAccess(await trusts.list(actorId))
+  const sets = Map.groupBy(await currentAccess.withRights(actorId, viewers), ({ judge }) => judge)
   const shown = [...sets].slice(0, maxSets)
   const isPart = sets.size > maxSets
   return (property) => {
@@ -56,7 +58,8 @@ export async function namedViewers(
   messages: Messages,
 ): Promise<PropertyViewers> {
   const peers = await peersOf(deps, actorId, messages)
-  const sets = Map.groupBy(await withRights(deps, actorId, await withAccess(deps, peers.trusts)), ({ judge }) => judge)
+  const withAccess = await deps.currentAccess.withAccess(peers.trusts)
+  const sets = Map.groupBy(await deps.currentAccess.withRights(actorId, withAccess), ({ judge }) => judge)
   const found = [...sets].flatMap(([judge, alike]) => {
     if (!views(judge, property)) return []
     const canEdit = edits(judge, property)

@@ -7,6 +7,9 @@ import type { TrustRowDeps } from '../shared/trust-rows.ts'
 import type { View } from '../shared/values.ts'
 import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues } from './values.ts'
 import type { TrustInviteValues } from './invitations/values.ts'
+import type { TrustActs } from '../../trust/acts/trust-acts.ts'
+import type { RightsActs } from '../../trust/acts/rights-acts.ts'
+import type { InvitationActs } from '../../trust/invitations/acts.ts'
 import type { Invitations } from '../../trust/invitations/invitations.ts'
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
@@ -27,6 +30,9 @@ export type PeerQuery = ValuesOf<typeof peerQuery>
 export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
   readonly auditLog: Pick<AuditLog, 'page'>
   readonly invitations: Invitations
+  readonly invitationActs: InvitationActs
+  readonly trustActs: TrustActs
+  readonly rightsActs: RightsActs
   readonly permissions: Permissions
   readonly subscribing: Subscribing
   readonly properties: Properties

@@ -1,12 +1,12 @@
 /** The forms on the page of a peer (WIRE-PAGE-02, with additional actions). */
 import { ServiceError } from '../../errors.ts'
-import { noteAct } from '../../observe/context.ts'
-import { findOverride } from '../../trust/override-store.ts'
-import { readOwnOverride, type RightsJudge } from '../../trust/permissions.ts'
+import type { JsonText } from '../../json/json.ts'
+import type { OverrideRules } from '../../permission/rules.ts'
+import type { SeenVersion } from '../../trust/acts/trust-acts.ts'
+import { readOwnOverride } from '../../trust/permissions.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
-import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } from '../../trust/trust-version.ts'
-import type { TrustJudge } from '../../trust/trusts.ts'
+import { requireRightsVersion, rightsVersion, trustVersion } from '../../trust/trust-version.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { FlashMessage } from '../../http/dispatch/flash-messages.ts'
@@ -21,7 +21,7 @@ import { sentChoices } from './access/access-table.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { changeGrant, moveApprovalEnd } from './end-forms.ts'
+import { changeGrant, endIn } from './end-forms.ts'
 import { showPeer } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import { confirmationFieldName, requireConfirmation } from './typed-confirmation.ts'
@@ -34,69 +34,85 @@ export async function changeTrust(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, PeerQuery> & Bodied<Params>,
 ): Promise<HttpResponse> {
-  const { actor, params } = exchange
-  const peerId = params['peerid'] ?? ''
+  const peerId = exchange.params['peerid'] ?? ''
   const sent = await exchange.body()
-  const here = `/trust/${encodeURIComponent(peerId)}`
-  const judge = judgeVersion(sent)
+  const action = sent.get('action') ?? ''
   return refusedOnPage(
     exchange,
-    async () => {
-      const action = sent.get('action') ?? ''
+    () => {
+      const change = Object.hasOwn(changes, action) ? changes[action] : undefined
+      if (change === undefined) throw formRefusal('the action is unknown')
+      // Before a review, and before the input is judged, because the owner repeats both after the sign-in.
       if (widening.has(action)) deps.freshSignIn.require(exchange.caller)
-      switch (action) {
-        case 'approve':
-          await approve(deps, exchange, peerId, sent)
-          noteAct(actor.id, 'PUT', 'trust', peerId)
-          return goOn(deps, exchange, sent, here, 'approved')
-        case 'withdraw':
-          await deps.trusts.change(actor, peerId, null, { approved: false }, judge)
-          noteAct(actor.id, 'PUT', 'trust', peerId)
-          return goOn(deps, exchange, sent, here, 'withdrawn')
-        case 'approve_until':
-          await moveApprovalEnd(deps, exchange, peerId, sent, judge)
-          noteAct(actor.id, 'PUT', 'trust', peerId)
-          return goOn(deps, exchange, sent, here, 'saved')
-        case 'nickname':
-          await deps.trusts.change(actor, peerId, null, { nickname: requireNickname(sent.get('nickname') ?? '') })
-          noteAct(actor.id, 'PUT', 'trust', peerId)
-          return goOn(deps, exchange, sent, here, 'saved')
-        case 'grant_until':
-        case 'withdraw_grant':
-          await changeGrant(deps, exchange, peerId, sent)
-          return goOn(deps, exchange, sent, here, 'saved')
-        case 'level':
-          return changeLevel(deps, exchange, peerId, sent)
-        case 'follow':
-          return await follow(deps, exchange, peerId, sent)
-        case 'end': {
-          const { relationship } = await deps.trusts.require(actor.id, peerId, null)
-          await deps.trusts.delete(actor, peerId, null, { byPeer: false, notify: true, judge })
-          noteAct(actor.id, 'DELETE', 'trust', relationship, peerId)
-          return goOn(deps, exchange, sent, '/trust', 'connectionEnded')
-        }
-        default:
-          throw formRefusal('the action is unknown')
-      }
+      // Forms without a version, such as those of templates, are not checked.
+      return change(deps, exchange, { peerId, sent, seen: sent.get('version') ?? null })
     },
-    (error) => showPeer(deps, exchange, { error: notFollowed(error, sent.get('action')), typed: typedOf(sent) }),
+    (error) => showPeer(deps, exchange, { error: notFollowed(error, action), typed: typedOf(sent) }),
   )
+}
+
+/** Actions that give access which outlives the session. */
+const widening: ReadonlySet<string> = new Set(['approve', 'approve_until', 'grant_until', 'level'])
+
+interface PeerForm {
+  readonly peerId: string
+  readonly sent: Params
+  readonly seen: SeenVersion
+}
+
+type Change = (
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, PeerQuery>,
+  form: PeerForm,
+) => Promise<HttpResponse>
+
+const changes: Readonly<Record<string, Change>> = {
+  approve,
+  withdraw: async (deps, exchange, { peerId, sent, seen }) => {
+    await deps.trustActs.withdraw(exchange, peerId, seen)
+    return goOn(deps, exchange, sent, pageOf(peerId), 'withdrawn')
+  },
+  approve_until: async (deps, exchange, { peerId, sent, seen }) => {
+    await deps.trustActs.moveApprovalEnd(exchange, peerId, endIn(sent, deps.now()), seen)
+    return goOn(deps, exchange, sent, pageOf(peerId), 'saved')
+  },
+  nickname: async (deps, exchange, { peerId, sent }) => {
+    await deps.trustActs.rename(exchange, peerId, requireNickname(sent.get('nickname') ?? ''))
+    return goOn(deps, exchange, sent, pageOf(peerId), 'saved')
+  },
+  grant_until: moveGrant,
+  withdraw_grant: moveGrant,
+  level: changeLevel,
+  follow,
+  end: async (deps, exchange, { peerId, sent, seen }) => {
+    await deps.trustActs.end(exchange, { peerId, relationship: null }, { notify: true, seen })
+    return goOn(deps, exchange, sent, '/trust', 'connectionEnded')
+  },
+}
+
+function pageOf(peerId: string): string {
+  return `/trust/${encodeURIComponent(peerId)}`
+}
+
+async function moveGrant(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, PeerQuery>,
+  { peerId, sent, seen }: PeerForm,
+): Promise<HttpResponse> {
+  await changeGrant(deps, exchange, peerId, sent, seen)
+  return goOn(deps, exchange, sent, pageOf(peerId), 'saved')
 }
 
 async function follow(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, PeerQuery>,
-  peerId: string,
-  sent: Params,
+  { peerId, sent }: PeerForm,
 ): Promise<HttpResponse> {
   const wish = { target: 'properties', subtarget: '', resource: '', granularity: 'high' }
   const { subscription } = await deps.subscribing.subscribe(exchange.actor, peerId, wish)
   const path = `/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscription.subscriptionId)}`
   return goOn(deps, exchange, sent, path, 'followed')
 }
-
-/** Actions that give access which outlives the session. */
-const widening: ReadonlySet<string> = new Set(['approve', 'approve_until', 'grant_until', 'level'])
 
 function typedOf(sent: Params): TypedPeer {
   return {
@@ -107,52 +123,25 @@ function typedOf(sent: Params): TypedPeer {
   }
 }
 
-/** Checks the version of the connection. Forms without a version, such as those of templates, are not checked. */
-function judgeVersion(sent: Params): TrustJudge {
-  return async (before, tx) => {
-    const expected = sent.get('version') ?? null
-    if (expected === null) return
-    const version = trustVersion(before, await findOverride(tx, before.actorId, before.peerId))
-    explainConflict(
-      ({ peerErrors }) => peerErrors.changed,
-      () => requireVersion(expected, version),
-    )
-  }
-}
-
-/** Explains a conflict on the page. */
-function explainConflict(onPage: (messages: Messages) => string, judge: () => void): void {
-  try {
-    judge()
-  } catch (error) {
-    throw error instanceof ServiceError && error.code === 'conflict' ? explained(error, onPage) : error
-  }
-}
-
-/** Approves the stored trust type, because the peer may have requested another one since the page was rendered. */
 async function approve(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, PeerQuery>,
-  peerId: string,
-  sent: Params,
-): Promise<void> {
-  const { actor } = exchange
-  const { messages } = deps.languages.of(exchange.request)
+  { peerId, sent, seen }: PeerForm,
+): Promise<HttpResponse> {
+  const { actor, request } = exchange
+  const { messages } = deps.languages.of(request)
   const profile = await deps.facts.find({ actorId: actor.id, peerId }, 'profile')
-  const isCurrent = judgeVersion(sent)
-  await deps.trusts.change(actor, peerId, null, { approved: true }, async (before, tx) => {
-    await isCurrent(before, tx)
-    if (deps.relationships.types.needsConfirmation(before.relationship))
-      requireConfirmation(sent.get(confirmationFieldName) ?? '', before, profile, messages)
-  })
+  await deps.trustActs.approve(exchange, peerId, seen, (trust) =>
+    requireConfirmation(sent.get(confirmationFieldName) ?? '', trust, profile, messages),
+  )
+  return goOn(deps, exchange, sent, pageOf(peerId), 'approved')
 }
 
 /** Requests another trust type from the peer. `step=send` sends the reviewed request. */
 async function changeLevel(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, PeerQuery>,
-  peerId: string,
-  sent: Params,
+  { peerId, sent, seen }: PeerForm,
 ): Promise<HttpResponse> {
   const { actor } = exchange
   const { types } = deps.relationships
@@ -182,18 +171,12 @@ async function changeLevel(
         'This access changed while you were deciding. Review it again.',
         ({ review: words }) => words.changed,
       )
-    await deps.trusts.request(actor, {
-      url: trust.baseuri,
-      relationship,
-      description: trust.description,
-      judge: judgeLevel(sent, trust),
-    })
-    noteAct(actor.id, 'POST', 'trust')
+    await deps.trustActs.requestLevel(exchange, trust, relationship, seen)
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
     return showPeer(deps, exchange, { review, error: notTaken(error, types, trust), typed: typedOf(sent) })
   }
-  return goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'asked')
+  return goOn(deps, exchange, sent, pageOf(peerId), 'asked')
 }
 
 /** @throws ServiceError when the connection or the level does not allow the request. */
@@ -217,30 +200,13 @@ function requireOfferedLevel(deps: RelationshipPageDeps, messages: Messages, tru
     )
 }
 
-/** Checks that the connection still exists before sending: otherwise the request would create a new one. */
-function judgeLevel(
-  sent: Params,
-  { peerId }: Trust,
-): (before: Trust | null, tx: Parameters<TrustJudge>[1]) => Promise<void> {
-  const isCurrent = judgeVersion(sent)
-  return async (before, tx) => {
-    if (before === null || before.peerId !== peerId || !isConnected(before))
-      throw pageRefusal(
-        'conflict',
-        'This connection ended or changed while you were deciding.',
-        ({ peerErrors }) => peerErrors.ended,
-      )
-    await isCurrent(before, tx)
-  }
-}
-
 function notTaken(error: ServiceError, types: TrustTypes, trust: Trust): ServiceError {
   if (error.code !== 'peer_failed') return error
   const level = trustTypeName(types, trust.relationship)
   return explained(error, ({ peerErrors }) => peerErrors.levelRefused(level))
 }
 
-function notFollowed(error: ServiceError, action: string | undefined): ServiceError {
+function notFollowed(error: ServiceError, action: string): ServiceError {
   if (error.code !== 'peer_failed' || action !== 'follow') return error
   return explained(error, ({ peerErrors }) => peerErrors.notSubscribed)
 }
@@ -256,34 +222,27 @@ export async function changeRights(
   const fields = typedFields(sent)
   const { trust, override: stored } = await deps.permissions.require(actor.id, peerId)
   const step = sent.get('step') ?? 'preview'
-  const expected = sent.get('version') ?? null
-  const judge: RightsJudge = (now, override) =>
-    explainConflict(
-      ({ peerErrors }) => peerErrors.rightsChanged,
-      () => requireRightsVersion(expected, rightsVersion(now, override)),
-    )
+  const seen = sent.get('version') ?? null
   const { relationship } = trust
-  const done = (notice: FlashMessage): HttpResponse =>
-    goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
+  const done = (notice: FlashMessage): HttpResponse => goOn(deps, exchange, sent, pageOf(peerId), notice)
   return refusedOnPage(
     exchange,
     async () => {
       if (step !== 'preview') deps.freshSignIn.require(caller)
       if (step === 'reset') {
-        await deps.permissions.reset(trust, judge)
-        noteAct(actor.id, 'DELETE', 'trust', relationship, peerId, 'permissions')
+        await deps.rightsActs.reset(exchange, trust, seen)
         return done('reset')
       }
       if (step !== 'preview' && step !== 'save') throw formRefusal('the step is neither preview, save nor reset')
       const override = overrideIn(fields, deps.relationships.effective(relationship, null))
       const body = override === null ? null : overrideBody(override)
-      // Rejects invalid rights before the preview.
-      if (body !== null) readOwnOverride(body)
-      judge(trust, stored)
-      if (step === 'preview') return showPeer(deps, exchange, { sent: { fields, override, error: null } })
-      if (body === null) await deps.permissions.resetRules(trust, judge)
-      else await deps.permissions.override(trust, body, caller, judge)
-      noteAct(actor.id, 'PUT', 'trust', relationship, peerId, 'permissions')
+      if (step === 'preview') {
+        if (body !== null) readOwnOverride(body)
+        requireRightsVersion(seen, rightsVersion(trust, stored))
+        return showPeer(deps, exchange, { sent: { fields, override, error: null } })
+      }
+      if (body === null) await deps.rightsActs.resetRules(exchange, trust, seen)
+      else await deps.rightsActs.replace(exchange, trust, body, seen)
       return done('saved')
     },
     (error) => {
@@ -300,27 +259,20 @@ export async function changeAccess(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, PeerQuery> & Bodied<Params>,
 ): Promise<HttpResponse> {
-  const { actor, caller, params } = exchange
-  const peerId = params['peerid'] ?? ''
+  const peerId = exchange.params['peerid'] ?? ''
   const sent = await exchange.body()
-  const expected = sent.get('version') ?? null
   return refusedOnPage(
     exchange,
     async () => {
-      deps.freshSignIn.require(caller)
+      deps.freshSignIn.require(exchange.caller)
       const chosen = sentChoices(sent)
       if (chosen === null) throw formRefusal('a choice of access is unknown')
-      const { trust, override } = await deps.permissions.require(actor.id, peerId)
-      const judge: RightsJudge = (now, stored) =>
-        explainConflict(
-          ({ peerErrors }) => peerErrors.rightsChanged,
-          () => requireRightsVersion(expected, rightsVersion(now, stored)),
-        )
-      judge(trust, override)
-      const changed = withChoices(override?.rules ?? {}, chosen)
-      if (Object.keys(changed).length > 0) await deps.permissions.override(trust, overrideBody(changed), caller, judge)
-      noteAct(actor.id, 'PUT', 'trust', trust.relationship, peerId, 'permissions')
-      return goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'saved')
+      const choose = (rules: OverrideRules): JsonText | null => {
+        const changed = withChoices(rules, chosen)
+        return Object.keys(changed).length === 0 ? null : overrideBody(changed)
+      }
+      await deps.rightsActs.choose(exchange, peerId, choose, sent.get('version') ?? null)
+      return goOn(deps, exchange, sent, pageOf(peerId), 'saved')
     },
     (error) => showPeer(deps, exchange, { error, editsAccess: true }),
   )

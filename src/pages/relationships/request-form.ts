@@ -16,7 +16,6 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { showTrustNew } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { RelationshipPageDeps } from './deps.ts'
-import { noteAct } from '../../observe/context.ts'
 
 const longestRelationship = 100
 
@@ -61,10 +60,8 @@ export async function requestTrust(
         )
         return showTrustNew(deps, exchange, { typed, review, error })
       }
-      deps.freshSignIn.require(exchange.caller)
       const { trust_type: relationship, description } = typed
-      const trust = await deps.trusts.request(exchange.actor, { url, relationship, description })
-      noteAct(exchange.actor.id, 'POST', 'trust')
+      const trust = await deps.trustActs.request(exchange, { url, relationship, description })
       return goOn(deps, exchange, sent, '/trust', isConnected(trust) ? 'connected' : 'asked')
     },
     async (error) => showTrustNew(deps, exchange, { error: await inWords(deps, exchange, error, typed), typed }),

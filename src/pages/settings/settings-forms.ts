@@ -85,9 +85,8 @@ async function deleteActor(deps: SettingsPageDeps, exchange: PageExchange, sent:
       ({ settings }) => settings.wrongConfirmation(shown),
       { field: 'confirmation' },
     )
-  deps.freshSignIn.require(exchange.caller)
   const own = await SessionCookies.of(deps.tokens, request)
-  await deps.actors.deleteWithEvents(actor)
+  await deps.actorActs.delete(exchange)
   const cookies = [...own.cleared(), ...clearedSignedInMark(request), noticeCookie('accountDeleted')]
   return { ...redirect(302, `${deps.baseUrl}/`), cookies }
 }

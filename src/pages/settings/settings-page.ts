@@ -1,11 +1,10 @@
 /** Shows the page of settings. */
-import type { Actors } from '../../actor/actors.ts'
+import type { ActorActs } from '../../actor/acts.ts'
 import type { Config } from '../../config/options.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import type { Quotas } from '../../quota/quota.ts'
-import type { Store } from '../../store/store.ts'
+import type { QuotaUse } from '../../quota/quota.ts'
 import type { Tokens } from '../../token/tokens.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Accounts } from '../../sign-in/accounts.ts'
@@ -22,13 +21,12 @@ import { nameIn, nameProperty } from './display-name.ts'
 import type { LanguageChoice, SettingsValues } from './values.ts'
 
 export interface SettingsPageDeps extends PageDeps {
-  readonly actors: Actors
+  readonly actorActs: ActorActs
   readonly accounts: Pick<Accounts, 'find'>
   readonly operators: Pick<Operators, 'nameOf'>
   readonly properties: Properties
   readonly providers: Providers
-  readonly quotas: Pick<Quotas, 'usesOf'>
-  readonly store: Pick<Store, 'read'>
+  readonly quotaUses: (actorId: string) => Promise<readonly QuotaUse[]>
   readonly tokens: Pick<Tokens, 'knows'>
   readonly config: Pick<Config, 'peerProfileAttributes'>
   readonly pages: {
@@ -53,7 +51,7 @@ export async function showSettings(
     pageValues(deps, exchange, '/settings', error),
     deps.accounts.find(actor.id),
     deps.operators.nameOf(actor.id),
-    deps.store.read((q) => deps.quotas.usesOf(q, actor.id)),
+    deps.quotaUses(actor.id),
     deps.config.peerProfileAttributes.includes(nameProperty)
       ? deps.properties.getWithVersion({ actor, caller }, nameProperty)
       : null,

@@ -1,5 +1,5 @@
 /** The text of an error on a page, in the language of its reader. API clients receive the message of the error instead. */
-import { catalogue, type ErrorCode, type ErrorDetail, ServiceError } from '../../errors.ts'
+import { catalogue, type ErrorCode, type ErrorDetail, type ActRefusal, ServiceError } from '../../errors.ts'
 import { SignInRefusal } from '../../sign-in/refusal.ts'
 import type { Messages, PageLanguage } from '../languages/language.ts'
 import { visible } from './visible.ts'
@@ -34,9 +34,22 @@ export function errorText(error: ServiceError, language: PageLanguage): string {
 function textOf(error: ServiceError, { tag, messages }: PageLanguage): string {
   const onPage = error.detail.onPage as ((messages: Messages) => string) | undefined
   if (onPage !== undefined) return onPage(messages)
+  if (error.detail.refusal !== undefined) return refusals[error.detail.refusal](messages)
   if (error instanceof SignInRefusal) return messages.signInRefusals[error.why]
   const isDetail = error.message !== catalogue[error.code].text
   return isDetail && !general.has(error.code) && isEnglish(tag) ? error.message : messages.errors[error.code]
+}
+
+const refusals: Readonly<Record<ActRefusal, (messages: Messages) => string>> = {
+  app_disconnected: ({ apps }) => apps.notConnected,
+  approval_ended: ({ peerErrors }) => peerErrors.approvalEnded,
+  import_ended: ({ imports }) => imports.ended,
+  key_gone: ({ apps }) => apps.keyGone,
+  move_ended: ({ moving }) => moving.ended,
+  rights_changed: ({ peerErrors }) => peerErrors.rightsChanged,
+  session_ended: ({ devices }) => devices.alreadySignedOut,
+  trust_changed: ({ peerErrors }) => peerErrors.changed,
+  trust_ended: ({ peerErrors }) => peerErrors.ended,
 }
 
 /** The general message says more to a reader than the message for API clients. */

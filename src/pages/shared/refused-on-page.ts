@@ -19,11 +19,19 @@ export async function refusedOnPage(
     return await work()
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
-    // A value that a hook rejects is reported as forbidden on a page (WIRE-PAGE-02).
-    const refused = error.code === 'rejected' ? new ServiceError('forbidden', error.message, error.detail) : error
+    const refused = asOnPage(error)
     if (!acceptsPages(exchange.request) || refused.code === 'not_found') throw refused
     return show(refused)
   }
+}
+
+/** A form has a code of its own for some refusals of the API. */
+function asOnPage(error: ServiceError): ServiceError {
+  // A value that a hook rejects is reported as forbidden on a page (WIRE-PAGE-02).
+  if (error.code === 'rejected') return new ServiceError('forbidden', error.message, error.detail)
+  // The page exists, and showed what the form is about.
+  const isOutdated = error.code === 'not_found' && error.detail.refusal !== undefined
+  return isOutdated ? new ServiceError('conflict', error.message, error.detail) : error
 }
 
 /** A form that no built-in page sends. The message is for programs. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { normalizeCreator } from '../../actor/actor.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Live } from '../../live/live.ts'
-import { noteAct } from '../../observe/context.ts'
+import { noteAct } from '../../observe/own-acts.ts'
 import { hashSecret } from '../../secret/hash.ts'
 import type { Store } from '../../store/store.ts'
 import type { OneTime } from '../../token/one-time.ts'
@@ -153,7 +153,7 @@ export class PasskeySignIn {
       await oneTime.discard(tx, [hashSecret(value)])
       await live.record(tx, locked, 'sessions', ['recovery_codes'])
     })
-    noteAct(actorId, 'DELETE', 'recovery_codes')
+    noteAct(actorId, 'recovery_code.use')
     return provider.callbackUrl({ kind: 'owner', actorId }, ownSignInOf(begun, at))
   }
 

@@ -2,7 +2,6 @@
 import type { Actor } from '../../actor/actor.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Live } from '../../live/live.ts'
-import { noteAct } from '../../observe/context.ts'
 import { hashSecret } from '../../secret/hash.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { randomToken } from '../../secret/random.ts'
@@ -113,7 +112,6 @@ export class Passkeys {
       await this.#insert(tx, id, created, name)
       await live.record(tx, locked, 'sessions', [created.passkeyId])
     })
-    noteAct(id, 'POST', 'passkeys')
   }
 
   /** Stores the first passkey and the recovery codes of a new actor, in the transaction that creates it. */
@@ -158,7 +156,6 @@ export class Passkeys {
       await deletePasskey(tx, actorId, passkeyId)
       await live.record(tx, locked, 'sessions', [passkeyId])
     })
-    noteAct(actorId, 'DELETE', 'passkeys', passkeyId)
   }
 
   /** Replaces the recovery codes. @returns the new codes, which are not stored. */
@@ -171,7 +168,6 @@ export class Passkeys {
       await this.#insertCodes(tx, actorId, codes)
       await live.record(tx, locked, 'sessions', ['recovery_codes'])
     })
-    noteAct(actorId, 'POST', 'recovery_codes')
     return codes
   }
 

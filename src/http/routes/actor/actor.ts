@@ -1,4 +1,5 @@
 /** `/<actor>`: the actor itself. */
+import type { ActorActs } from '../../../actor/acts.ts'
 import type { Actors } from '../../../actor/actors.ts'
 import type { Caller } from '../../../caller.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
@@ -12,6 +13,7 @@ import { type HomeDeps, homeOf } from '../../dispatch/urls.ts'
 
 export interface ActorRouteDeps extends HomeDeps, LoginRedirectDeps, FreshSignInDeps {
   readonly actors: Actors
+  readonly actorActs: ActorActs
 }
 
 export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
@@ -35,8 +37,8 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
       freshSignIn: 'all',
       summary: 'Deletes the actor and all its data',
       responses: { 204: 'Deleted', ...actorErrors },
-      handler: async ({ actor }) => {
-        await deps.actors.deleteWithEvents(actor)
+      handler: async (exchange) => {
+        await deps.actorActs.delete(exchange)
         return noContent()
       },
     }),

@@ -1,5 +1,5 @@
 /** `/<actor>/export` and `/<actor>/import`: an actor as one file. */
-import type { Archives } from '../../../archive/archives.ts'
+import type { ArchiveActs } from '../../../archive/acts.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
@@ -8,7 +8,7 @@ import { type HttpResponse, redirect } from '../../edge/response.ts'
 import { type ImportRouteDeps, importRoutes } from './imports.ts'
 
 export interface ArchiveRouteDeps extends FreshSignInDeps {
-  readonly archives: Pick<Archives, 'export'>
+  readonly archiveActs: ArchiveActs
   readonly basePath: string
 }
 
@@ -54,13 +54,13 @@ function toSettings(deps: ArchiveRouteDeps, { actor }: Pick<ActorExchange, 'acto
 }
 
 async function download(
-  { archives }: ArchiveRouteDeps,
-  { actor, caller }: Pick<ActorExchange, 'actor' | 'caller'>,
+  { archiveActs }: ArchiveRouteDeps,
+  exchange: Pick<ActorExchange, 'actor' | 'caller'>,
 ): Promise<HttpResponse> {
-  const lines = archives.export(actor, caller)
+  const lines = archiveActs.export(exchange)
   const headers = {
     'Content-Type': 'application/x-ndjson',
-    'Content-Disposition': `attachment; filename="${actor.id}.jsonl"`,
+    'Content-Disposition': `attachment; filename="${exchange.actor.id}.jsonl"`,
   }
   // A short archive is read before the response, so that an error has its status.
   let start = ''

@@ -1,6 +1,7 @@
 /** `/<actor>/import`: an archive comes into the actor, in the background. */
+import { type ArchiveActs, doneRecords } from '../../../archive/acts.ts'
 import type { ArchiveImports } from '../../../archive/archive-imports.ts'
-import { doneRecords, type ImportState } from '../../../archive/import-store.ts'
+import type { ImportState } from '../../../archive/import-store.ts'
 import { ServiceError } from '../../../errors.ts'
 import { choiceField, optional } from '../../../json/fields.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -11,7 +12,8 @@ import { urlOf } from '../../dispatch/urls.ts'
 import { json, noContent } from '../../edge/response.ts'
 
 export interface ImportRouteDeps {
-  readonly imports: Pick<ArchiveImports, 'begin' | 'find' | 'stop'>
+  readonly imports: Pick<ArchiveImports, 'find'>
+  readonly archiveActs: ArchiveActs
   readonly baseUrl: string
 }
 
@@ -74,7 +76,7 @@ const archive: RequestBody<undefined> = {
 
 const path = '/:actor/import' as const
 
-export function importRoutes({ imports, baseUrl }: ImportRouteDeps): readonly Route[] {
+export function importRoutes({ imports, archiveActs, baseUrl }: ImportRouteDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'getImport',
@@ -108,9 +110,9 @@ export function importRoutes({ imports, baseUrl }: ImportRouteDeps): readonly Ro
         ...writeErrors,
         ...errorResponses(429, 507),
       },
-      handler: async ({ actor, caller, request, query }) => {
-        const state = await imports.begin(actor, caller, request.stream(), query.existing)
-        return json(202, shown(state), { Location: `${urlOf({ baseUrl }, actor.id)}/import` })
+      handler: async (exchange) => {
+        const state = await archiveActs.import(exchange, exchange.request.stream(), exchange.query.existing)
+        return json(202, shown(state), { Location: `${urlOf({ baseUrl }, exchange.actor.id)}/import` })
       },
     }),
     defineRoute({
@@ -120,8 +122,8 @@ export function importRoutes({ imports, baseUrl }: ImportRouteDeps): readonly Ro
       access: 'archive',
       summary: 'Stops the running import. What came in stays',
       responses: { 204: 'Stopped', ...actorErrors },
-      handler: async ({ actor }) => {
-        if (!(await imports.stop(actor.id))) throw new ServiceError('not_found', 'No import runs')
+      handler: async (exchange) => {
+        await archiveActs.stopImport(exchange)
         return noContent()
       },
     }),

@@ -1,8 +1,8 @@
 /** `/<actor>/invitations`: links by which the owner approves relationships in advance. `/<actor>/invite`: the links. */
-import { ServiceError } from '../../../errors.ts'
 import { optional, parsedField, stringField } from '../../../json/fields.ts'
 import { stringValue } from '../../../json/json.ts'
 import { type InvitedPageDeps, showInvited } from '../../../pages/relationships/invitations/invited-page.ts'
+import type { InvitationActs } from '../../../trust/invitations/acts.ts'
 import type { Invitation } from '../../../trust/invitations/invitation-store.ts'
 import { type Invitations, longestDays } from '../../../trust/invitations/invitations.ts'
 import { longestNickname } from '../../../trust/trust-change.ts'
@@ -63,6 +63,7 @@ const wishFields = {
 
 export interface InvitationRouteDeps extends BaseUrl, InvitedPageDeps {
   readonly invitations: Invitations
+  readonly invitationActs: InvitationActs
 }
 
 export function invitationRoutes(deps: InvitationRouteDeps): readonly Route[] {
@@ -101,7 +102,6 @@ function ownerRoutes(deps: InvitationRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/invitations',
       access: 'invitations',
-      isOwnAct: true,
       freshSignIn: 'all',
       showsSecret: true,
       summary: 'Creates an invitation that one person can use. Its link is shown only in this response',
@@ -114,7 +114,7 @@ function ownerRoutes(deps: InvitationRouteDeps): readonly Route[] {
       handler: async (exchange) => {
         const { relationship, nickname, ends_at: endsAt } = await exchange.body()
         const { id } = exchange.actor
-        const { invitation, url } = await deps.invitations.create(id, { relationship, nickname, endsAt })
+        const { invitation, url } = await deps.invitationActs.create(exchange, { relationship, nickname, endsAt })
         return json(
           201,
           { ...shown(invitation), url },
@@ -127,12 +127,11 @@ function ownerRoutes(deps: InvitationRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor/invitations/:invitation',
       access: 'invitations',
-      isOwnAct: true,
       summary: 'Revokes an invitation',
       responses: { 204: 'Revoked', ...actorErrors },
-      handler: async ({ actor, params }) => {
-        if (await deps.invitations.revoke(actor.id, params.invitation)) return noContent()
-        throw new ServiceError('not_found', 'Cannot find the invitation: it does not exist, was used or has ended')
+      handler: async (exchange) => {
+        await deps.invitationActs.revoke(exchange, exchange.params.invitation)
+        return noContent()
       },
     }),
   ]

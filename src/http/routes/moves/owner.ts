@@ -1,7 +1,7 @@
 /** `/<actor>/move`: the owner moves the actor to another service. */
-import { ServiceError } from '../../../errors.ts'
 import { plainStringField } from '../../../json/fields.ts'
-import { peerStates } from '../../../moving/arrival-store.ts'
+import { peerStates } from '../../../moving/peer-states.ts'
+import type { MoveActs } from '../../../moving/acts.ts'
 import type { ArrivalClaims, ShownArrival } from '../../../moving/claims.ts'
 import type { Departures, ShownDeparture } from '../../../moving/departures.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -12,8 +12,9 @@ import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas
 import { json, noContent } from '../../edge/response.ts'
 
 export interface OwnerMoveRouteDeps extends FreshSignInDeps {
-  readonly departures: Pick<Departures, 'begin' | 'find' | 'stop'>
-  readonly arrivalClaims: Pick<ArrivalClaims, 'find' | 'retry'>
+  readonly departures: Pick<Departures, 'find'>
+  readonly arrivalClaims: Pick<ArrivalClaims, 'find'>
+  readonly moveActs: MoveActs
 }
 
 const path = '/:actor/move' as const
@@ -69,7 +70,6 @@ const moveSchema = {
 } as const
 
 export function ownerMoveRoutes(deps: OwnerMoveRouteDeps): readonly Route[] {
-  const { departures, arrivalClaims } = deps
   return [
     defineRoute({
       id: 'getOwnMove',
@@ -90,8 +90,8 @@ export function ownerMoveRoutes(deps: OwnerMoveRouteDeps): readonly Route[] {
       servesMoving: true,
       summary: 'Stops the move. The actor stays',
       responses: { 204: 'Stopped', ...actorErrors },
-      handler: async ({ actor }) => {
-        if (!(await departures.stop(actor.id))) throw new ServiceError('not_found', 'The actor does not move')
+      handler: async (exchange) => {
+        await deps.moveActs.stop(exchange)
         return noContent()
       },
     }),
@@ -102,7 +102,7 @@ export function ownerMoveRoutes(deps: OwnerMoveRouteDeps): readonly Route[] {
       access: 'archive',
       summary: 'Notifies the peers again that did not take the move',
       responses: { 202: 'Tried again', ...writeErrors },
-      handler: async ({ actor }) => json(202, { peers: await arrivalClaims.retry(actor.id) }),
+      handler: async (exchange) => json(202, { peers: await deps.moveActs.retryPeers(exchange) }),
     }),
   ]
 }
@@ -120,7 +120,7 @@ function beginRoute(deps: OwnerMoveRouteDeps): Route {
     responses: { 202: { text: 'The move has begun', schema: moveSchema }, ...writeErrors, ...errorResponses(401, 408) },
     handler: async (exchange) => {
       const { to } = await exchange.body()
-      await deps.departures.begin(exchange.actor, to)
+      await deps.moveActs.begin(exchange, to)
       return json(202, await shown(deps, exchange.actor.id, true))
     },
   })

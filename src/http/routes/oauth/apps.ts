@@ -1,12 +1,11 @@
 /** `/<actor>/apps`: the programs that act for the owner. */
+import type { AppActs } from '../../../authorization-server/apps/app-acts.ts'
 import {
   type ConnectedAppDeps,
   type ConnectedAppFacts,
   connectedApps,
-  disconnectApp,
   redirectPlace,
-} from '../../../authorization-server/connected-apps.ts'
-import { ServiceError } from '../../../errors.ts'
+} from '../../../authorization-server/apps/connected-apps.ts'
 import { claimedNameOf } from '../../../trust/names/own-name.ts'
 import { isApprovedAt } from '../../../trust/trust.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -65,6 +64,7 @@ const schema = {
 } as const
 
 export interface AppRouteDeps extends ConnectedAppDeps {
+  readonly appActs: AppActs
   /** Unix milliseconds. */
   readonly now: () => number
 }
@@ -88,12 +88,11 @@ export function appRoutes(deps: AppRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor/apps/:app',
       access: 'sessions',
-      isOwnAct: true,
       summary: 'Disconnects a program: its tokens and its relationship end at once',
       responses: { 204: 'Disconnected', ...actorErrors },
-      handler: async ({ actor, params }) => {
-        if (await disconnectApp(deps, actor, params.app)) return noContent()
-        throw new ServiceError('not_found', 'Cannot disconnect the app: it is not connected')
+      handler: async (exchange) => {
+        await deps.appActs.disconnect(exchange, exchange.params.app)
+        return noContent()
       },
     }),
   ]

@@ -1,6 +1,6 @@
 /** `/<actor>/keys`: the API keys of the actor, for its owner. */
+import { type KeyActs, unknownKey } from '../../../authorization-server/key-acts.ts'
 import type { Key, Keys } from '../../../authorization-server/keys.ts'
-import { ServiceError } from '../../../errors.ts'
 import { jsonField, optional, parsedField, stringField } from '../../../json/fields.ts'
 import { isNull, stringValue, toPlain } from '../../../json/json.ts'
 import type { NewGrant } from '../../../permission/grants.ts'
@@ -74,6 +74,7 @@ const endField = parsedField<{ readonly at: Date | null }>(
 
 export interface KeyRouteDeps extends BaseUrl {
   readonly keys: Keys
+  readonly keyActs: KeyActs
 }
 
 export function keyRoutes(deps: KeyRouteDeps): readonly Route[] {
@@ -96,7 +97,6 @@ function allKeysRoutes(deps: KeyRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/keys',
       access: 'keys',
-      isOwnAct: true,
       freshSignIn: 'all',
       showsSecret: true,
       summary: 'Creates an API key, which is shown only in this response',
@@ -131,15 +131,13 @@ function oneKeyRoutes(deps: KeyRouteDeps): readonly Route[] {
       method: 'PUT',
       path: '/:actor/keys/:key',
       access: 'keys',
-      isOwnAct: true,
       freshSignIn: 'all',
       summary: 'Renames an API key, or moves its end. Absent members stay',
       request: jsonBody('change the key', { name: optional(nameField), until: optional(endField) }),
       responses: { 204: 'Changed', ...errorResponses(409), ...writeErrors },
       handler: async (exchange) => {
-        const { actor, params } = exchange
         const { name, until } = await exchange.body()
-        if (!(await deps.keys.change(actor.id, params.key, { name, until: until?.at }))) throw unknownKey()
+        await deps.keyActs.change(exchange, exchange.params.key, { name, until: until?.at })
         return noContent()
       },
     }),
@@ -148,11 +146,10 @@ function oneKeyRoutes(deps: KeyRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor/keys/:key',
       access: 'keys',
-      isOwnAct: true,
       summary: 'Revokes an API key immediately',
       responses: { 204: 'Revoked', ...actorErrors },
-      handler: async ({ actor, params }) => {
-        if (!(await deps.keys.revoke(actor, params.key))) throw unknownKey()
+      handler: async (exchange) => {
+        await deps.keyActs.revoke(exchange, exchange.params.key)
         return noContent()
       },
     }),
@@ -161,7 +158,7 @@ function oneKeyRoutes(deps: KeyRouteDeps): readonly Route[] {
 
 async function create(
   deps: KeyRouteDeps,
-  { actor, caller }: ActorExchange,
+  exchange: ActorExchange,
   {
     name,
     grants,
@@ -171,8 +168,12 @@ async function create(
   const end = until?.at ?? null
   // `readNewGrant` checks each member of the grants.
   const wanted = { name, grants: toPlain(grants) as Omit<NewGrant, 'until'>, ...(end === null ? {} : { until: end }) }
-  const { id, key } = await deps.keys.create(actor.id, wanted, caller)
-  return json(201, { id, key }, { 'Cache-Control': 'no-store', Location: `${urlOf(deps, actor.id)}/keys/${id}` })
+  const { id, key } = await deps.keyActs.create(exchange, wanted)
+  return json(
+    201,
+    { id, key },
+    { 'Cache-Control': 'no-store', Location: `${urlOf(deps, exchange.actor.id)}/keys/${id}` },
+  )
 }
 
 function shown({ createdAt, lastUsedAt, until, id, name, approved, grants }: Key): object {
@@ -189,8 +190,4 @@ function shown({ createdAt, lastUsedAt, until, id, name, approved, grants }: Key
 
 function timeOf(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString()
-}
-
-function unknownKey(): ServiceError {
-  return new ServiceError('not_found', 'Cannot find the key: it does not exist, was revoked or has ended')
 }

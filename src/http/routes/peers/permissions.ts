@@ -1,15 +1,10 @@
 /** The permissions of peers: the owner's endpoints below a relationship, and the peer's own view. */
-import type { Actor } from '../../../actor/actor.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { JsonText } from '../../../json/json.ts'
-import {
-  overrideSchema,
-  type Permissions,
-  type PermissionsView,
-  type RelationshipKey,
-  wireRules,
-} from '../../../trust/permissions.ts'
+import { overrideSchema, type Permissions, type PermissionsView, wireRules } from '../../../trust/permissions.ts'
+import type { TrustOfPeer } from '../../../trust/acts/trust-acts.ts'
+import type { RightsActs } from '../../../trust/acts/rights-acts.ts'
 import { pagedJson } from '../../edge/paged-json.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -28,6 +23,7 @@ const path = '/:actor/trust/:relationship/:peerid/permissions'
 
 export interface PermissionRouteDeps {
   readonly permissions: Permissions
+  readonly rightsActs: RightsActs
 }
 
 export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
@@ -50,7 +46,6 @@ function overrideRoutes(deps: PermissionRouteDeps): readonly Route[] {
       method: 'PUT',
       path,
       access: 'trust',
-      isOwnAct: true,
       freshSignIn: 'all',
       summary: 'Replaces categories of the override; `"merge": false` in one lets its grants stand alone',
       // The override is kept as it was sent.
@@ -63,13 +58,12 @@ function overrideRoutes(deps: PermissionRouteDeps): readonly Route[] {
       method: 'DELETE',
       path,
       access: 'trust',
-      isOwnAct: true,
       // The override may have withdrawn what the trust type grants.
       freshSignIn: 'all',
       summary: 'Removes the override',
       responses: { 204: 'Removed', ...actorErrors },
-      handler: async ({ actor, params }) => {
-        await deps.permissions.reset(keyOf(actor, params))
+      handler: async (exchange) => {
+        await deps.rightsActs.reset(exchange, ofPeer(exchange))
         return noContent()
       },
     }),
@@ -126,16 +120,12 @@ function sourceOf(override: PermissionsView['override']): string {
   return override === null ? 'trust_type_default' : 'custom_override'
 }
 
-function keyOf(actor: Actor, { peerid, relationship }: OfPeer['params']): RelationshipKey {
-  return { actorId: actor.id, peerId: peerid, relationship }
+function ofPeer({ params: { peerid, relationship } }: OfPeer): TrustOfPeer {
+  return { peerId: peerid, relationship }
 }
 
-async function put(
-  deps: PermissionRouteDeps,
-  { params, actor, caller }: OfPeer,
-  body: JsonText,
-): Promise<HttpResponse> {
-  const isFirst = await deps.permissions.override(keyOf(actor, params), body, caller)
+async function put(deps: PermissionRouteDeps, exchange: OfPeer, body: JsonText): Promise<HttpResponse> {
+  const isFirst = await deps.rightsActs.replace(exchange, ofPeer(exchange), body)
   return { status: isFirst ? 201 : 200, headers: {}, body: null }
 }
 

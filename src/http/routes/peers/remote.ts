@@ -15,9 +15,8 @@ import {
   whereGroup,
   whereOf,
 } from '../../../property/item-query.ts'
-import { type RemoteAddress, readRemoteRange, readRemoteValue } from '../../../replica/copy/remote-data.ts'
-import { queryRemoteList } from '../../../replica/copy/remote-list.ts'
-import type { Store } from '../../../store/store.ts'
+import type { RemoteListAddress } from '../../../replica/copy/remote-list.ts'
+import type { RemoteReader } from '../../../replica/remote-reader.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, errorResponses } from '../../dispatch/schemas.ts'
@@ -26,7 +25,7 @@ import { type HttpResponse, jsonText, withNextPage } from '../../edge/response.t
 const path = '/:actor/remote/:peerid/:name'
 
 export interface RemoteRouteDeps {
-  readonly store: Store
+  readonly remoteReader: RemoteReader
 }
 
 export function remoteRoutes(deps: RemoteRouteDeps): readonly Route[] {
@@ -56,8 +55,8 @@ export function remoteRoutes(deps: RemoteRouteDeps): readonly Route[] {
 
 type RemoteExchange = ActorExchange<'peerid' | 'name'>
 
-async function getValue({ store }: RemoteRouteDeps, { actor, params }: RemoteExchange): Promise<HttpResponse> {
-  const found = await store.read((q) => readRemoteValue(q, addressOf(actor, params), params.name))
+async function getValue({ remoteReader }: RemoteRouteDeps, { actor, params }: RemoteExchange): Promise<HttpResponse> {
+  const found = await remoteReader.value(addressOf(actor, params))
   if (found === null) throw notCopied(params)
   if (found === 'list')
     throw new ServiceError(
@@ -68,17 +67,13 @@ async function getValue({ store }: RemoteRouteDeps, { actor, params }: RemoteExc
 }
 
 async function getItems(
-  { store }: RemoteRouteDeps,
+  { remoteReader }: RemoteRouteDeps,
   { actor, params, query, request }: ActorExchange<'peerid' | 'name', ValuesOf<typeof listPartQuery>>,
 ): Promise<HttpResponse> {
   const where = whereOf(request.query)
   const address = addressOf(actor, params)
-  if (!isQuery(query, where)) return rangeItems({ store }, address, params, query)
-  const { items, next } = await queryRemoteList(
-    store,
-    { ...address, name: params.name },
-    readItemQuery({ ...query, where }),
-  )
+  if (!isQuery(query, where)) return rangeItems({ remoteReader }, address, params, query)
+  const { items, next } = await remoteReader.query(address, readItemQuery({ ...query, where }))
   const after = writeCursor(next)
   const response = itemsResponse(
     items.map(({ item }) => `{"item":${item}}`),
@@ -89,15 +84,13 @@ async function getItems(
 }
 
 async function rangeItems(
-  { store }: RemoteRouteDeps,
-  address: RemoteAddress,
+  { remoteReader }: RemoteRouteDeps,
+  address: RemoteListAddress,
   params: RemoteExchange['params'],
   { start = 0, limit = maxQueried, after }: ValuesOf<typeof listPartQuery>,
 ): Promise<HttpResponse> {
   const begin = rangeStart(after)
-  const found = await store.snapshot((q) =>
-    readRemoteRange(q, { ...address, name: params.name }, begin ?? { position: start, anchors: [] }, limit),
-  )
+  const found = await remoteReader.range(address, begin ?? { position: start, anchors: [] }, limit)
   if (found === null) throw notCopied(params)
   const { items, places, from, length: count } = found
   const end = from + items.length
@@ -113,8 +106,8 @@ function itemsResponse(items: readonly string[], members: Readonly<Record<string
   return jsonText(200, known(`{"items":[${items.join(',')}]${further.join('')}}`))
 }
 
-function addressOf(actor: Actor, { peerid }: RemoteExchange['params']): RemoteAddress {
-  return { actorId: actor.id, peerId: peerid }
+function addressOf(actor: Actor, { peerid, name }: RemoteExchange['params']): RemoteListAddress {
+  return { actorId: actor.id, peerId: peerid, name }
 }
 
 function notCopied({ peerid, name }: RemoteExchange['params']): ServiceError {

@@ -1,14 +1,13 @@
 /** `/<actor>/trust`: relationships with other actors. */
 import type { Caller } from '../../../caller.ts'
-import { quoted, ServiceError } from '../../../errors.ts'
+import { ServiceError } from '../../../errors.ts'
 import { hintField, jsonField, optional, plainStringField, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { JsonText } from '../../../json/json.ts'
-import { futureTime } from '../../../permission/grants.ts'
-import type { Permission } from '../../../permission/permission.ts'
-import { type Permissions, readOwnOverride } from '../../../trust/permissions.ts'
+import type { TrustActs } from '../../../trust/acts/trust-acts.ts'
+import type { Permissions } from '../../../trust/permissions.ts'
 import { incomingRequestSchema, keptOwn } from '../../../trust/handshake/incoming-request.ts'
 import { trustChangeFields } from '../../../trust/trust-change.ts'
-import { idAt, trustUrl } from '../../../trust/baseuri.ts'
+import { trustUrl } from '../../../trust/baseuri.ts'
 import { recordTime } from '../../../trust/record.ts'
 import type { Trust } from '../../../trust/trust.ts'
 import type { Audience, Trusts } from '../../../trust/trusts.ts'
@@ -54,14 +53,12 @@ const states = {
 
 export interface TrustRouteDeps extends TrusteeRouteDeps, BaseUrl, FreshSignInDeps {
   readonly trusts: Trusts
-  readonly permission: Permission
+  readonly trustActs: TrustActs
   readonly permissions: Permissions
   /** OAuth clients by id, with the ends of their access in Unix milliseconds. */
   readonly clients: {
     registered(clientIds: readonly string[]): Promise<ReadonlyMap<string, { readonly until: number | null }>>
   }
-  /** Unix milliseconds. */
-  readonly now: () => number
 }
 
 export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
@@ -91,7 +88,6 @@ function collectionRoutes(deps: TrustRouteDeps): readonly Route[] {
       method: 'POST',
       path,
       access: 'trust',
-      isOwnAct: true,
       freshSignIn: 'all',
       showsSecret: true,
       summary: 'Requests a relationship with another actor',
@@ -140,7 +136,6 @@ function namedChangeRoutes(deps: TrustRouteDeps): readonly Route[] {
       method: 'PUT',
       path: `${path}/:relationship`,
       access: 'trust',
-      isOwnAct: true,
       freshSignIn: 'some',
       summary: 'As for one relationship: the segment names the peer',
       request: changeBody,
@@ -152,7 +147,6 @@ function namedChangeRoutes(deps: TrustRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: `${path}/:relationship`,
       access: 'open',
-      isOwnAct: true,
       category: 'trust',
       owner: { param: 'relationship', standing: 'any' },
       summary: 'As for one relationship: the segment names the peer',
@@ -192,7 +186,6 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
       method: 'PUT',
       path: ofPeer,
       access: 'trust',
-      isOwnAct: true,
       freshSignIn: 'some',
       summary: 'Approves a relationship, withdraws the approval, or changes what is known of the peer',
       request: changeBody,
@@ -204,7 +197,6 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: ofPeer,
       access: 'open',
-      isOwnAct: true,
       category: 'trust',
       owner: { param: 'peerid', standing: 'any' },
       summary: 'Ends a relationship immediately and notifies the peer in the background',
@@ -266,11 +258,11 @@ async function listNamed(
 
 async function ask(
   deps: TrustRouteDeps,
-  { actor, caller }: ActorExchange,
+  exchange: ActorExchange,
   { desc: description, ...wish }: ValuesOf<typeof wishFields>,
 ): Promise<HttpResponse> {
-  const trust = await deps.trusts.request(actor, { ...wish, description })
-  return json(201, deps.trusts.shown(trust, audience(deps, caller, trust)), locationOf(deps, trust))
+  const trust = await deps.trustActs.request(exchange, { ...wish, description })
+  return json(201, deps.trusts.shown(trust, audience(deps, exchange.caller, trust)), locationOf(deps, trust))
 }
 
 function locationOf(deps: TrustRouteDeps, trust: Trust): { Location: string } {
@@ -334,44 +326,9 @@ async function notified(
 async function change(
   deps: TrustRouteDeps,
   exchange: Pick<ActorExchange, 'actor' | 'caller' | 'request'> & OfPeer,
-  {
-    permissions,
-    desc: description,
-    nickname,
-    approved,
-    approved_until: until,
-    baseuri,
-  }: ValuesOf<typeof trustChangeFields>,
+  { desc: description, approved_until: approvedUntil, ...sent }: ValuesOf<typeof trustChangeFields>,
 ): Promise<HttpResponse> {
-  const { actor, caller } = exchange
-  const { peerId, relationship } = addressed(exchange)
-  // Requests with the secret go to this URL, and only the owner may see the secret.
-  if (baseuri !== undefined && deps.permission.isRuled(caller)) {
-    throw new ServiceError('forbidden', 'Cannot change the address of the peer: only the owner may')
-  }
-  if (baseuri !== undefined && idAt(baseuri) !== peerId) {
-    throw new ServiceError(
-      'bad_request',
-      `Cannot change the address of the peer: it must end with the id of the peer, ${quoted(peerId)}`,
-    )
-  }
-  if (nickname !== undefined && deps.permission.isRuled(caller)) {
-    throw new ServiceError('forbidden', 'Cannot change the nickname of the peer: only the owner may')
-  }
-  if (until !== undefined && approved !== true) {
-    throw new ServiceError('bad_request', 'Cannot change this relationship: approved_until needs approved to be true')
-  }
-  const isWider = approved === true || permissions !== undefined || baseuri !== undefined
-  if (isWider) deps.freshSignIn.require(caller)
-  const end =
-    until === undefined ? {} : { approvedUntil: futureTime('change this relationship', new Date(until), deps.now()) }
-  if (permissions !== undefined) readOwnOverride(permissions)
-  const trust = await deps.trusts.require(actor.id, peerId, relationship)
-  // Set the rights before the approval that makes them effective.
-  if (permissions !== undefined) {
-    await deps.permissions.override(trust, permissions, caller)
-  }
-  await deps.trusts.change(actor, peerId, relationship, { approved, baseuri, description, nickname, ...end })
+  await deps.trustActs.change(exchange, addressed(exchange), { ...sent, description, approvedUntil })
   return done(deps, exchange)
 }
 
@@ -391,9 +348,7 @@ async function remove(
   }
   const requireStored = (): Promise<unknown> => deps.trusts.require(actor.id, peerId, relationship)
   const caller = await authorizedOrGone(exchange, requireStored)
-  await requireStored()
-  const byPeer = caller.kind === 'peer' && caller.peerId === peerId
-  await deps.trusts.delete(actor, peerId, relationship, { byPeer, notify: !byPeer && query.peer !== 'true' })
+  await deps.trustActs.end({ actor, caller }, { peerId, relationship }, { notify: query.peer !== 'true' })
   return done(deps, exchange)
 }
 

@@ -1,5 +1,5 @@
 /** `/<actor>/trust/trustee`: the actor whose companion this actor is. */
-import type { Actors } from '../../../actor/actors.ts'
+import type { ActorActs } from '../../../actor/acts.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { type HttpResponse, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -15,7 +15,7 @@ const trusteeFields = {
 }
 
 export interface TrusteeRouteDeps {
-  readonly actors: Actors
+  readonly actorActs: ActorActs
 }
 
 export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
@@ -25,7 +25,6 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
       method: 'PUT',
       path,
       access: 'trust',
-      isOwnAct: true,
       freshSignIn: 'all',
       summary: 'Sets the trustee of the actor',
       request: jsonBody('set the trustee', trusteeFields),
@@ -37,11 +36,10 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
       method: 'DELETE',
       path,
       access: 'trust',
-      isOwnAct: true,
       summary: 'Removes the trustee of the actor',
       responses: { 204: 'Done', ...actorErrors },
-      handler: async ({ actor }) => {
-        await deps.actors.setTrustee(actor.id, { trusteeRoot: null })
+      handler: async (exchange) => {
+        await deps.actorActs.removeTrustee(exchange)
         return noContent()
       },
     }),
@@ -50,10 +48,10 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
 
 async function putTrustee(
   deps: TrusteeRouteDeps,
-  { actor }: ActorExchange,
+  exchange: ActorExchange,
   { trustee_root: trusteeRoot, creator }: ValuesOf<typeof trusteeFields>,
 ): Promise<HttpResponse> {
-  await deps.actors.setTrustee(actor.id, {
+  await deps.actorActs.setTrustee(exchange, {
     trusteeRoot: trusteeRoot === '' ? null : trusteeRoot,
     creator,
   })

@@ -1,11 +1,11 @@
 /** `/<actor>/sessions`: the sessions of the owner. */
 import type { Caller } from '../../../caller.ts'
-import { ServiceError } from '../../../errors.ts'
 import type { Chain } from '../../../token/chain.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors } from '../../dispatch/schemas.ts'
+import type { SessionActs } from '../../../token/session-acts.ts'
 import type { Sessions } from '../../../token/sessions.ts'
 
 const schema = {
@@ -27,9 +27,10 @@ const schema = {
 
 export interface OwnerSessionRouteDeps {
   readonly sessions: Sessions
+  readonly sessionActs: SessionActs
 }
 
-export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonly Route[] {
+export function ownerSessionRoutes({ sessions, sessionActs }: OwnerSessionRouteDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'listSessions',
@@ -45,7 +46,6 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
       method: 'DELETE',
       path: '/:actor/sessions',
       access: 'sessions',
-      isOwnAct: true,
       summary: 'Ends every session except the one of this request',
       responses: {
         200: {
@@ -54,18 +54,19 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
         },
         ...actorErrors,
       },
-      handler: async ({ actor, caller }) =>
-        json(200, { ended: await sessions.endOthers(actor.id, sessionOf(caller) ?? '') }),
+      handler: async (exchange) => json(200, { ended: await sessionActs.endOthers(exchange) }),
     }),
     defineRoute({
       id: 'endSession',
       method: 'DELETE',
       path: '/:actor/sessions/:chain',
       access: 'sessions',
-      isOwnAct: true,
       summary: 'Ends a session immediately',
       responses: { 204: 'Ended', ...actorErrors },
-      handler: (exchange) => end(sessions, exchange),
+      handler: async (exchange) => {
+        await sessionActs.end(exchange, exchange.params.chain)
+        return noContent()
+      },
     }),
   ]
 }
@@ -93,11 +94,4 @@ function shown(chain: Chain, current: boolean): object {
     ends_at: new Date(chain.endsAt).toISOString(),
     current,
   }
-}
-
-async function end(sessions: Sessions, { actor, params }: ActorExchange<'chain'>): Promise<HttpResponse> {
-  if (!(await sessions.end(actor.id, params.chain))) {
-    throw new ServiceError('not_found', 'Cannot find the session: it does not exist')
-  }
-  return noContent()
 }

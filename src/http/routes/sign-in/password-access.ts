@@ -2,11 +2,11 @@
 import { choiceField } from '../../../json/fields.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
-import type { FreshSignInDeps } from '../../dispatch/fresh-sign-in.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
+import type { PasswordAccessActs } from '../../../sign-in/acts/password-access-acts.ts'
 import type { PasswordAccess } from '../../../sign-in/password-access.ts'
 
 const schema = {
@@ -25,7 +25,8 @@ const schema = {
   },
 } as const
 
-export interface PasswordAccessRouteDeps extends BaseUrl, FreshSignInDeps {
+export interface PasswordAccessRouteDeps extends BaseUrl {
+  readonly passwordAccessActs: PasswordAccessActs
   readonly passwordAccess: PasswordAccess
 }
 
@@ -46,7 +47,6 @@ export function passwordAccessRoutes(deps: PasswordAccessRouteDeps): readonly Ro
       method: 'PUT',
       path: '/:actor/password-access/:created',
       access: 'sessions',
-      isOwnAct: true,
       freshSignIn: 'some',
       summary: 'Keeps or revokes the access of a program; needs a session of the owner. A revocation is final',
       request: jsonBody('decide', {
@@ -75,15 +75,9 @@ async function list(deps: PasswordAccessRouteDeps, { actor }: ActorExchange): Pr
 
 async function decide(
   deps: PasswordAccessRouteDeps,
-  { actor, caller, params }: ActorExchange<'created'>,
+  exchange: ActorExchange<'created'>,
   asked: 'keep' | 'revoke',
 ): Promise<HttpResponse> {
-  if (asked === 'keep') deps.freshSignIn.require(caller)
-  await deps.passwordAccess.decide({
-    ownerId: actor.id,
-    actorId: params.created,
-    decision: asked === 'keep' ? 'kept' : 'revoked',
-    by: caller,
-  })
+  await deps.passwordAccessActs.decide(exchange, exchange.params.created, asked === 'keep' ? 'kept' : 'revoked')
   return noContent()
 }

@@ -1,4 +1,5 @@
 /** `/<actor>/services`: the connections of the actor to third-party services. */
+import type { ConnectionActs } from '../../../connection/acts.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { ClientConnection, Connections } from '../../../connection/connections.ts'
@@ -36,6 +37,7 @@ export interface ConnectionRouteDeps extends BaseUrl {
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly connections: Connections
+  readonly connectionActs: ConnectionActs
 }
 
 export function serviceRoutes(deps: ConnectionRouteDeps): readonly Route[] {
@@ -90,7 +92,6 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: `${path}/:service`,
       access: 'services',
-      isOwnAct: true,
       summary: 'Ends the connection and revokes the token',
       responses: { 200: { text: 'Disconnected', schema: doneSchema }, ...errorResponses(502), ...actorErrors },
       handler: (exchange) => disconnect(deps, exchange),
@@ -137,12 +138,9 @@ async function finish(
   return target === null ? done(service, `Connected with ${service}`) : redirect(302, target)
 }
 
-async function disconnect(
-  deps: ConnectionRouteDeps,
-  { actor, params: { service } }: ActorExchange<'service'>,
-): Promise<HttpResponse> {
-  if (!(await deps.connections.end(actor.id, service)))
-    throw new ServiceError('not_found', `Cannot disconnect ${service}: the actor is not connected with it`)
+async function disconnect(deps: ConnectionRouteDeps, exchange: ActorExchange<'service'>): Promise<HttpResponse> {
+  const { service } = exchange.params
+  await deps.connectionActs.disconnect(exchange, service)
   return done(service, `Disconnected from ${service}`)
 }
 

@@ -1,6 +1,5 @@
 /** The page on which an owner creates and revokes invitations. */
 import { ServiceError } from '../../../errors.ts'
-import { noteAct } from '../../../observe/context.ts'
 import type { Bodied } from '../../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../../http/dispatch/route.ts'
 import type { Params } from '../../../http/edge/params.ts'
@@ -73,7 +72,6 @@ export async function changeInvitations(
   deps: RelationshipPageDeps,
   exchange: PageExchange & Bodied<Params>,
 ): Promise<HttpResponse> {
-  const { actor } = exchange
   const sent = await exchange.body()
   const typed = {
     trust_type: sent.get('trust_type') ?? '',
@@ -88,8 +86,7 @@ export async function changeInvitations(
           deps.freshSignIn.require(exchange.caller)
           return showInvite(deps, exchange, { created: await create(deps, exchange, typed) })
         case 'revoke':
-          await deps.invitations.revoke(actor.id, sent.get('invitation') ?? '')
-          noteAct(actor.id, 'DELETE', 'invitations', sent.get('invitation') ?? '')
+          await deps.invitationActs.revoke(exchange, sent.get('invitation') ?? '').catch(isGone)
           return goOn(deps, exchange, sent, path, 'invitationRevoked')
         default:
           throw formRefusal('the action is unknown')
@@ -99,12 +96,17 @@ export async function changeInvitations(
   )
 }
 
+/** An invitation that was used, revoked or has ended cannot be used, which is what the owner wants. */
+function isGone(error: unknown): void {
+  if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
+}
+
 async function create(
   deps: RelationshipPageDeps,
-  { actor, request }: PageExchange,
+  exchange: PageExchange,
   { trust_type: relationship, nickname, days }: TypedInvitation,
 ): Promise<CreatedInvitation> {
-  const { messages } = deps.languages.of(request)
+  const { messages } = deps.languages.of(exchange.request)
   const isOffered = choicesOf(deps, messages).some(
     (choice) => choice.name === relationship && !choice.needs_confirmation,
   )
@@ -113,13 +115,11 @@ async function create(
   const valid = invitationDays.find((each) => each === days)
   if (valid === undefined) throw formRefusal('days does not exist in the form')
   try {
-    const created = await deps.invitations.create(actor.id, {
+    return await deps.invitationActs.create(exchange, {
       relationship,
       nickname: requireNickname(nickname),
       endsAt: deps.now() + Number(valid) * dayMs,
     })
-    noteAct(actor.id, 'POST', 'invitations')
-    return created
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'conflict') throw error
     throw explained(error, ({ invite }) => invite.tooMany(maxInvitations))

@@ -1,11 +1,11 @@
 /** The programs that act for an owner: AI clients and others with tokens of the authorization server. */
-import type { Actor } from '../actor/actor.ts'
-import type { Tokens } from '../token/tokens.ts'
-import type { Trust } from '../trust/trust.ts'
-import type { Trusts } from '../trust/trusts.ts'
-import type { Client } from './client.ts'
-import type { Clients } from './clients.ts'
-import { placeOf } from './redirect-uri.ts'
+import type { Tokens } from '../../token/tokens.ts'
+import type { Trust } from '../../trust/trust.ts'
+import type { Self } from '../../trust/trust-deps.ts'
+import type { Trusts } from '../../trust/trusts.ts'
+import type { Client } from '../client.ts'
+import type { Clients } from '../clients.ts'
+import { placeOf } from '../redirect-uri.ts'
 
 export interface ConnectedAppDeps {
   readonly trusts: Pick<Trusts, 'pages' | 'find' | 'delete'>
@@ -50,7 +50,11 @@ export async function connectedApps(
 }
 
 /** Ends the access of an app at once, with its relationship. Returns false when no such app is connected. */
-export async function disconnectApp({ trusts }: ConnectedAppDeps, actor: Actor, peerId: string): Promise<boolean> {
+export async function disconnectApp(
+  { trusts }: Pick<ConnectedAppDeps, 'trusts'>,
+  actor: Self,
+  peerId: string,
+): Promise<boolean> {
   const trust = await trusts.find(actor.id, peerId)
   if (trust === null || !isApp(trust)) return false
   return trusts.delete(actor, trust.peerId, null, { byPeer: false, notify: true })
