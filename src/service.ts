@@ -2,7 +2,7 @@
 import v8 from 'node:v8'
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { BearerKind } from './auth/authenticate.ts'
-import { createHttp } from './http/create.ts'
+import { createHttp } from './service/create-http.ts'
 import { toFetch } from './http/edge/fetch.ts'
 import type { Handle } from './http/edge/request.ts'
 import { requireFolder } from './http/edge/content/static-files.ts'

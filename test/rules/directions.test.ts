@@ -75,7 +75,7 @@ describe('the check of import directions', () => {
 
   it('accepts the imports of the design', () => {
     const files = [
-      importing('http/routes/actor.ts', '../../actor/actor.ts', '../../errors.ts', '../../pages/shared/page-set.ts'),
+      importing('service/all-routes.ts', '../http/routes/actor/actor.ts', '../errors.ts', '../pages/shared/page-set.ts'),
       importing('actor/actor.ts', '../store/store.ts', '../json/json.ts', 'node:crypto', '../secret/sealed.ts'),
       importing('open-store.ts', './store/sqlite/sqlite-store.ts', './store/store.ts'),
       importing('store/sqlite/sqlite-store.ts', '../store.ts', '../portable.ts', 'node:sqlite', './connection.ts'),
@@ -126,8 +126,8 @@ describe('the check of import directions', () => {
     ],
     [
       'pages that import the route table',
-      importing('pages/home/routes.ts', '../../http/routes/all-routes.ts'),
-      'pages/home/routes.ts imports http/routes/all-routes.ts: pages may not know http/routes',
+      importing('pages/home/routes.ts', '../../service/all-routes.ts'),
+      'pages/home/routes.ts imports service/all-routes.ts: pages may not know service',
     ],
     [
       'the edge that knows the dispatch',
@@ -136,13 +136,18 @@ describe('the check of import directions', () => {
     ],
     [
       'the dispatch that knows the routes',
-      importing('http/dispatch/dispatch.ts', '../routes/all-routes.ts'),
-      'http/dispatch/dispatch.ts imports http/routes/all-routes.ts: http/dispatch may not know http/routes',
+      importing('http/dispatch/dispatch.ts', '../../service/all-routes.ts'),
+      'http/dispatch/dispatch.ts imports service/all-routes.ts: http/dispatch may not know service',
     ],
     [
       'a page that knows the routes of the API',
       importing('pages/home/routes.ts', '../../http/routes/actor/actor.ts'),
       'pages/home/routes.ts imports http/routes/actor/actor.ts: pages may not know http/routes/actor',
+    ],
+    [
+      'a route of the API that knows a page',
+      importing('http/routes/actor/actor.ts', '../../../pages/shared/page.ts'),
+      'http/routes/actor/actor.ts imports pages/shared/page.ts: http/routes/actor may not know pages',
     ],
     [
       'the catalogue of errors when it imports anything',

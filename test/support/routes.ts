@@ -2,7 +2,7 @@
 import { Registry } from '../../src/app/registry.ts'
 import { resolveConfig } from '../../src/config/config.ts'
 import type { Route } from '../../src/http/dispatch/route.ts'
-import { documentedRoutes } from '../../src/http/routes/all-routes.ts'
+import { documentedRoutes } from '../../src/service/all-routes.ts'
 import type { App } from '../../src/troupe.ts'
 import type { TestActor } from './service.ts'
 

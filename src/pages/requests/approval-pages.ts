@@ -7,7 +7,13 @@ import type { ApprovalRow, ApprovalValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { wholeTreeOf } from '../shared/value-tree.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import { argumentTitles, type ApprovalWordsDeps, namedByCaller, previewFor, wordsFor } from './approval-words.ts'
+import {
+  argumentTitles,
+  type ApprovalWordsDeps,
+  namedByCaller,
+  previewFor,
+  wordsFor,
+} from '../../mcp/approval-words.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { pageRefusal } from '../shared/error-text.ts'

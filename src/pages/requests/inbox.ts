@@ -20,7 +20,7 @@ import type { View } from '../shared/values.ts'
 import { visible } from '../shared/visible.ts'
 import { undelivered } from '../subscriptions/undelivered.ts'
 import { approvalRow } from './approval-pages.ts'
-import type { ApprovalWordsDeps } from './approval-words.ts'
+import type { ApprovalWordsDeps } from '../../mcp/approval-words.ts'
 import type { DecisionRow, RequestsValues } from './values.ts'
 
 export interface InboxDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {

@@ -1,7 +1,6 @@
-/** `/<actor>/invitations`: links by which the owner approves relationships in advance. `/<actor>/invite`: the links. */
+/** `/<actor>/invitations`: links by which the owner approves relationships in advance. */
 import { optional, parsedField, stringField } from '../../../json/fields.ts'
 import { stringValue } from '../../../json/json.ts'
-import { type InvitedPageDeps, showInvited } from '../../../pages/relationships/invitations/invited-page.ts'
 import type { InvitationActs } from '../../../trust/invitations/acts.ts'
 import type { Invitation } from '../../../trust/invitations/invitation-store.ts'
 import { type Invitations, longestDays } from '../../../trust/invitations/invitations.ts'
@@ -35,17 +34,6 @@ const newInvitationSchema = {
     url: { ...text, format: 'uri', description: 'The link, which no later response contains' },
   },
 } as const
-const shownSchema = {
-  type: 'object',
-  required: ['actor', 'relationship', 'ends_at'],
-  properties: {
-    actor: { ...text, format: 'uri', description: 'The actor that invites' },
-    relationship: text,
-    name: { ...text, description: 'The display name of its owner; absent without one' },
-    ends_at: time,
-  },
-} as const
-
 const wishFields = {
   relationship: optional(stringField('The trust type; the configured default when absent')),
   nickname: optional(stringField(`The nickname of the connection, of at most ${longestNickname} characters`)),
@@ -61,29 +49,12 @@ const wishFields = {
   ),
 }
 
-export interface InvitationRouteDeps extends BaseUrl, InvitedPageDeps {
+export interface InvitationRouteDeps extends BaseUrl {
   readonly invitations: Invitations
   readonly invitationActs: InvitationActs
 }
 
 export function invitationRoutes(deps: InvitationRouteDeps): readonly Route[] {
-  return [...ownerRoutes(deps), linkRoute(deps)]
-}
-
-function linkRoute(deps: InvitationRouteDeps): Route {
-  return defineRoute({
-    id: 'showInvitation',
-    method: 'GET',
-    path: '/:actor/invite/:code',
-    access: 'public',
-    page: true,
-    summary: 'The invitation with this link: a page for a browser, else JSON',
-    responses: { 200: { text: 'The invitation', schema: shownSchema }, ...errorResponses(404) },
-    handler: (exchange) => showInvited(deps, exchange),
-  })
-}
-
-function ownerRoutes(deps: InvitationRouteDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'listInvitations',

@@ -6,8 +6,8 @@ import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { anyValue } from '../../dispatch/schemas.ts'
 import type { HttpResponse } from '../../edge/response.ts'
-import { authorizationOf, inOAuthWords, type OAuthFields, oauthJson } from './oauth-response.ts'
-import { oauthForm, oauthRefusals } from './oauth-schemas.ts'
+import { authorizationOf, inOAuthWords, type OAuthFields, oauthJson } from '../../dispatch/oauth/oauth-response.ts'
+import { oauthForm, oauthRefusals } from '../../dispatch/oauth/oauth-schemas.ts'
 
 export interface ClientTokenRouteDeps {
   readonly tokenEndpoint: TokenEndpoint

@@ -11,8 +11,8 @@ import { anyValue } from '../../dispatch/schemas.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { readJson, saysJson } from '../../edge/body.ts'
 import type { HttpResponse } from '../../edge/response.ts'
-import { inOAuthWords, oauthJson } from './oauth-response.ts'
-import { oauthErrorSchema, oauthRefusals } from './oauth-schemas.ts'
+import { inOAuthWords, oauthJson } from '../../dispatch/oauth/oauth-response.ts'
+import { oauthErrorSchema, oauthRefusals } from '../../dispatch/oauth/oauth-schemas.ts'
 
 /** Anyone may register a client, and the client's metadata is stored. */
 const maxRegistrationBytes = 65_536

@@ -1,4 +1,4 @@
-/** Addresses for operators and tools: health, metrics, the OpenAPI document and the files of the pages. */
+/** Addresses for operators and tools: health, metrics and the OpenAPI document. */
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField } from '../../../json/fields.ts'
@@ -7,18 +7,13 @@ import type { Metrics } from '../../../observe/metrics.ts'
 import { sameSecret } from '../../../secret/hash.ts'
 import { identityProof } from '../../../secret/identity-proof.ts'
 import type { KeyRing } from '../../../secret/key-ring.ts'
-import { assets } from '../../../pages/all-pages.ts'
-import { findAsset } from '../../../pages/shared/assets.ts'
-import type { Languages } from '../../../pages/languages/languages.ts'
 import { type HttpResponse, json, jsonText } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
-import { clientScript } from './client-script.ts'
 import type { Health } from './health.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { isForwardedUnknown } from '../../edge/client-address.ts'
-import { cachedFile, fileResponse, revalidated } from '../../edge/content/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 const liveState = {
@@ -39,11 +34,10 @@ const liveQuery = {
 }
 
 export interface SystemRouteDeps extends BaseUrl {
-  readonly languages: Pick<Languages, 'ownAssets'>
   readonly health: Health
   readonly metrics: Metrics
   readonly keyRing: KeyRing
-  readonly config: Pick<Config, 'metricsToken' | 'singlePage' | 'trustedProxies'>
+  readonly config: Pick<Config, 'metricsToken' | 'trustedProxies'>
 }
 
 /** @param openApi Returns the OpenAPI document, generated at the first request. */
@@ -105,17 +99,6 @@ function otherRoutes(deps: SystemRouteDeps, openApi: () => string): readonly Rou
       responses: { 200: { text: 'OpenAPI 3.1', schema: { type: 'object' } } },
       handler: () => jsonText(200, known(openApi())),
     }),
-    defineRoute({
-      id: 'asset',
-      method: 'GET',
-      path: '/assets/*',
-      access: 'service',
-      summary: 'Files that the pages use',
-      // Pages of an application add a version, so that browsers fetch a changed file.
-      unknownQuery: 'ignored',
-      responses: { 200: { text: 'The file', type: 'text/css' }, ...errorResponses(404) },
-      handler: (exchange) => asset(deps, exchange),
-    }),
   ]
 }
 
@@ -137,17 +120,4 @@ async function metrics(deps: SystemRouteDeps, { request }: Exchange): Promise<Ht
     })
   }
   return { status: 200, headers: { 'Content-Type': deps.metrics.contentType }, body: await deps.metrics.render() }
-}
-
-async function asset(deps: SystemRouteDeps, { rest, request }: Exchange): Promise<HttpResponse> {
-  const name = rest.join('/')
-  const found = findAsset(name, [...deps.languages.ownAssets, ...assets])
-  if (found !== null) return cachedFile(request, { ...found.asset, body: found.asset.text, cache: found.cache })
-  const { singlePage } = deps.config
-  const own = singlePage === null ? null : await fileResponse(request, singlePage, rest)
-  if (own !== null) return own
-  const script = await clientScript(name)
-  if (script === null) throw new ServiceError('not_found', 'Cannot find the file: it does not exist')
-  // A page that the service has just delivered must not run with the script of the release before.
-  return cachedFile(request, { type: 'text/javascript; charset=utf-8', body: script, cache: revalidated })
 }

@@ -1,30 +1,25 @@
 /** The owner’s decision on a client: on the page, and after a sign-in at a provider. */
-import type { Actor } from '../../../actor/actor.ts'
-import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
-import {
-  type AskingPage,
-  type ConsentOnPage,
-  type Consents,
-  finishPath,
-} from '../../../authorization-server/consents.ts'
-import { OAuthError } from '../../../authorization-server/oauth-error.ts'
-import type { Config } from '../../../config/options.ts'
-import { ServiceError } from '../../../errors.ts'
-import { pageRefusal } from '../../../pages/shared/error-text.ts'
-import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
-import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
-import type { Route, VisitorExchange } from '../../dispatch/route.ts'
-import { errorResponses } from '../../dispatch/schemas.ts'
-import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
-import { browserOf } from '../../edge/cookies/cookies.ts'
-import type { HttpRequest } from '../../edge/request.ts'
-import { type HttpResponse, redirect } from '../../edge/response.ts'
+import type { Actor } from '../../actor/actor.ts'
+import type { AuthorizationRequest } from '../../authorization-server/authorization-request.ts'
+import { type AskingPage, type ConsentOnPage, type Consents, finishPath } from '../../authorization-server/consents.ts'
+import { OAuthError } from '../../authorization-server/oauth-error.ts'
+import type { Config } from '../../config/options.ts'
+import { ServiceError } from '../../errors.ts'
+import { pageRefusal } from '../shared/error-text.ts'
+import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
+import { type Bodied, defineRoute } from '../../http/dispatch/define-route.ts'
+import type { Route, VisitorExchange } from '../../http/dispatch/route.ts'
+import { errorResponses } from '../../http/dispatch/schemas.ts'
+import { beginAddress, type ProviderDeps, webProviders } from '../../http/dispatch/sign-in-address.ts'
+import { browserOf } from '../../http/edge/cookies/cookies.ts'
+import type { HttpRequest } from '../../http/edge/request.ts'
+import { type HttpResponse, redirect } from '../../http/edge/response.ts'
 import { type AuthorizationRequestDeps, judgeAuthorizationRequest } from './authorize.ts'
 import { alreadyDecided, backWithCode, backWithError, type ClientRedirectDeps, leavingTo } from './client-redirect.ts'
 import { type OfferedTypeDeps, offeredTypes } from './consent-page.ts'
 import { approveDevice, denyDevice, type DeviceDecisionDeps } from './device-decision.ts'
-import { type OAuthFields, onPage } from './oauth-response.ts'
-import { oauthForm } from './oauth-schemas.ts'
+import { type OAuthFields, onPage } from '../../http/dispatch/oauth/oauth-response.ts'
+import { oauthForm } from '../../http/dispatch/oauth/oauth-schemas.ts'
 import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
 
 const finishQuery = {

@@ -1,6 +1,6 @@
 /** Bodies of the authorization server, as the documentation shows them. */
 import { objectSchema, optional, stringField } from '../../../json/fields.ts'
-import type { RequestBody } from '../../dispatch/request-body.ts'
+import type { RequestBody } from '../request-body.ts'
 import { type OAuthFields, readOAuthForm } from './oauth-response.ts'
 
 export const oauthErrorSchema = {

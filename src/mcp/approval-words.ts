@@ -1,11 +1,11 @@
 /** Describes the call of an approval with the title and description that the application declared. */
-import type { CallText, Registry } from '../../app/registry.ts'
-import type { McpEndpoint } from '../../mcp/endpoint.ts'
-import type { Actor } from '../../actor/actor.ts'
-import { isRecord } from '../../json/is-record.ts'
-import type { Approval } from '../../operation/approvals.ts'
-import { undeclaredNames } from '../../operation/declared-members.ts'
-import type { CallPreview, Operations } from '../../operation/operations.ts'
+import type { CallText, Registry } from '../app/registry.ts'
+import type { McpEndpoint } from './endpoint.ts'
+import type { Actor } from '../actor/actor.ts'
+import { isRecord } from '../json/is-record.ts'
+import type { Approval } from '../operation/approvals.ts'
+import { undeclaredNames } from '../operation/declared-members.ts'
+import type { CallPreview, Operations } from '../operation/operations.ts'
 
 export interface ApprovalWordsDeps {
   readonly mcp: McpEndpoint

@@ -1,32 +1,32 @@
 /** `/moves/<actor>/claim`: the owner takes an actor that came from another service, by the link of the old one. */
-import type { Actors } from '../../../actor/actors.ts'
-import { ServiceError } from '../../../errors.ts'
-import { optional, stringField } from '../../../json/fields.ts'
-import type { ArrivalClaims, ReaderChoice } from '../../../moving/claims.ts'
-import type { ArrivalValues } from '../../../pages/moving/values.ts'
-import { errorText, explained } from '../../../pages/shared/error-text.ts'
-import type { PageSet } from '../../../pages/shared/page-set.ts'
-import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
-import { visible } from '../../../pages/shared/visible.ts'
-import { sameSecret } from '../../../secret/hash.ts'
-import type { SignIn } from '../../../sign-in/sign-in.ts'
-import { antiForgeryValue } from '../../dispatch/anti-forgery.ts'
-import { defineRoute } from '../../dispatch/define-route.ts'
-import { pageForm } from '../../dispatch/request-body.ts'
-import type { Exchange, Route, VisitorExchange } from '../../dispatch/route.ts'
-import { errorResponses } from '../../dispatch/schemas.ts'
+import type { Actors } from '../../actor/actors.ts'
+import { ServiceError } from '../../errors.ts'
+import { optional, stringField } from '../../json/fields.ts'
+import type { ArrivalClaims, ReaderChoice } from '../../moving/claims.ts'
+import type { ArrivalValues } from './values.ts'
+import { errorText, explained } from '../shared/error-text.ts'
+import type { PageSet } from '../shared/page-set.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../shared/site.ts'
+import { visible } from '../shared/visible.ts'
+import { sameSecret } from '../../secret/hash.ts'
+import type { SignIn } from '../../sign-in/sign-in.ts'
+import { antiForgeryValue } from '../../http/dispatch/anti-forgery.ts'
+import { defineRoute } from '../../http/dispatch/define-route.ts'
+import { pageForm } from '../../http/dispatch/request-body.ts'
+import type { Exchange, Route, VisitorExchange } from '../../http/dispatch/route.ts'
+import { errorResponses } from '../../http/dispatch/schemas.ts'
 import {
   beginAddress,
   opensPagesByPassphrase,
   type ProviderTargetDeps,
   providerTargets,
   webProviders,
-} from '../../dispatch/sign-in-address.ts'
-import type { BaseUrl } from '../../dispatch/urls.ts'
-import { browserCookie, browserOf } from '../../edge/cookies/cookies.ts'
-import type { Params } from '../../edge/params.ts'
-import { type HttpResponse, html, redirect } from '../../edge/response.ts'
-import { pagePolicy } from '../../edge/security-headers.ts'
+} from '../../http/dispatch/sign-in-address.ts'
+import type { BaseUrl } from '../../http/dispatch/urls.ts'
+import { browserCookie, browserOf } from '../../http/edge/cookies/cookies.ts'
+import type { Params } from '../../http/edge/params.ts'
+import { type HttpResponse, html, redirect } from '../../http/edge/response.ts'
+import { pagePolicy } from '../../http/edge/security-headers.ts'
 
 export interface MoveClaimRouteDeps extends SiteDeps, ProviderTargetDeps, BaseUrl {
   readonly arrivalClaims: Pick<ArrivalClaims, 'findByCode' | 'readers' | 'chosen' | 'takeByPassphrase'>

@@ -1,15 +1,15 @@
 /** Redirects back to the client (RFC 6749 sections 4.1.2 and 4.1.2.1, RFC 9207). */
-import type { Actor } from '../../../actor/actor.ts'
-import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
-import type { ConsentOnPage, Consents } from '../../../authorization-server/consents.ts'
-import { OAuthError } from '../../../authorization-server/oauth-error.ts'
-import { shownTarget, withParameters } from '../../../authorization-server/redirect-uri.ts'
-import { decidedPage, leavingPage } from '../../../pages/consent/leaving-view.ts'
-import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
-import { visible } from '../../../pages/shared/visible.ts'
-import type { BaseUrl } from '../../dispatch/urls.ts'
-import type { HttpRequest } from '../../edge/request.ts'
-import { type HttpResponse, html, redirect } from '../../edge/response.ts'
+import type { Actor } from '../../actor/actor.ts'
+import type { AuthorizationRequest } from '../../authorization-server/authorization-request.ts'
+import type { ConsentOnPage, Consents } from '../../authorization-server/consents.ts'
+import { OAuthError } from '../../authorization-server/oauth-error.ts'
+import { shownTarget, withParameters } from '../../authorization-server/redirect-uri.ts'
+import { decidedPage, leavingPage } from './leaving-view.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../shared/site.ts'
+import { visible } from '../shared/visible.ts'
+import type { BaseUrl } from '../../http/dispatch/urls.ts'
+import type { HttpRequest } from '../../http/edge/request.ts'
+import { type HttpResponse, html, redirect } from '../../http/edge/response.ts'
 
 export interface ClientRedirectDeps extends BaseUrl {
   readonly consents: Consents

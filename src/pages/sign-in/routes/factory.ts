@@ -2,9 +2,9 @@
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
 import type { Actors, Created, PassphraseJudge } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
-import type { Presentation } from '../../../pages/languages/language.ts'
-import { errorText } from '../../../pages/shared/error-text.ts'
-import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
+import type { Presentation } from '../../languages/language.ts'
+import { errorText } from '../../shared/error-text.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../../shared/site.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import {
@@ -17,18 +17,18 @@ import {
   stringField,
   type ValuesOf,
 } from '../../../json/fields.ts'
-import { acceptsPages } from '../../edge/accepts.ts'
-import { type HttpResponse, html, json, redirect } from '../../edge/response.ts'
-import { readJsonOrForm } from '../../edge/body.ts'
-import type { HttpRequest } from '../../edge/request.ts'
-import type { PageSet } from '../../../pages/shared/page-set.ts'
-import type { FactoryValues } from '../../../pages/shared/values.ts'
-import { noticeOf, noticeShown } from '../../dispatch/flash-messages.ts'
-import { defineRoute } from '../../dispatch/define-route.ts'
-import { jsonOf, type RequestBody } from '../../dispatch/request-body.ts'
-import type { Exchange, Route, VisitorExchange } from '../../dispatch/route.ts'
-import { createdActorSchema, errorResponses } from '../../dispatch/schemas.ts'
-import { pagePolicy } from '../../edge/security-headers.ts'
+import { acceptsPages } from '../../../http/edge/accepts.ts'
+import { type HttpResponse, html, json, redirect } from '../../../http/edge/response.ts'
+import { readJsonOrForm } from '../../../http/edge/body.ts'
+import type { HttpRequest } from '../../../http/edge/request.ts'
+import type { PageSet } from '../../shared/page-set.ts'
+import type { FactoryValues } from '../../shared/values.ts'
+import { noticeOf, noticeShown } from '../../../http/dispatch/flash-messages.ts'
+import { defineRoute } from '../../../http/dispatch/define-route.ts'
+import { jsonOf, type RequestBody } from '../../../http/dispatch/request-body.ts'
+import type { Exchange, Route, VisitorExchange } from '../../../http/dispatch/route.ts'
+import { createdActorSchema, errorResponses } from '../../../http/dispatch/schemas.ts'
+import { pagePolicy } from '../../../http/edge/security-headers.ts'
 import {
   beginAddress,
   configuredWebProviders,
@@ -38,11 +38,11 @@ import {
   webProviders,
   type SignInRequest,
   withPassphrasePrompt,
-} from '../../dispatch/sign-in-address.ts'
-import { type HomeDeps, homeOf, urlOf } from '../../dispatch/urls.ts'
+} from '../../../http/dispatch/sign-in-address.ts'
+import { type HomeDeps, homeOf, urlOf } from '../../../http/dispatch/urls.ts'
 import type { FailedAttempts } from '../../../rate-limit/failed-attempts.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
-import { visible } from '../../../pages/shared/visible.ts'
+import { visible } from '../../shared/visible.ts'
 import { indexPage } from '../../../spa/single-page.ts'
 
 const what = 'create an actor'

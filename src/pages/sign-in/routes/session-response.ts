@@ -1,12 +1,12 @@
 /** The response that starts a browser session. */
 import type { IssuedTokens } from '../../../token/chain.ts'
 import type { Sessions } from '../../../token/sessions.ts'
-import { noticeCookie, noticeOf } from '../../dispatch/flash-messages.ts'
-import type { VisitorExchange } from '../../dispatch/route.ts'
-import { type HomeDeps, homeOf } from '../../dispatch/urls.ts'
-import type { Visitor } from '../../dispatch/visitor.ts'
-import { signedInMark } from '../../edge/cookies/cookies.ts'
-import { type HttpResponse, redirect } from '../../edge/response.ts'
+import { noticeCookie, noticeOf } from '../../../http/dispatch/flash-messages.ts'
+import type { VisitorExchange } from '../../../http/dispatch/route.ts'
+import { type HomeDeps, homeOf } from '../../../http/dispatch/urls.ts'
+import type { Visitor } from '../../../http/dispatch/visitor.ts'
+import { signedInMark } from '../../../http/edge/cookies/cookies.ts'
+import { type HttpResponse, redirect } from '../../../http/edge/response.ts'
 
 export interface SessionResponseDeps extends HomeDeps {
   readonly sessions: Sessions

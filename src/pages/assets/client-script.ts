@@ -1,7 +1,7 @@
 /** The code of `troupe/client` as a script, for single-page applications without a build. */
 import { readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
-import { codeFolder } from '../../../release.ts'
+import { codeFolder } from '../../release.ts'
 
 /** The name below `/assets` that applications import. */
 export const clientScriptName = 'troupe-client.js'

@@ -1,9 +1,9 @@
 /** The signed-in owner who decides on a client. */
-import type { Actor } from '../../../actor/actor.ts'
-import type { Actors } from '../../../actor/actors.ts'
-import type { SignIn } from '../../../sign-in/sign-in.ts'
-import type { FreshSignInDeps } from '../../dispatch/fresh-sign-in.ts'
-import type { Visitor } from '../../dispatch/visitor.ts'
+import type { Actor } from '../../actor/actor.ts'
+import type { Actors } from '../../actor/actors.ts'
+import type { SignIn } from '../../sign-in/sign-in.ts'
+import type { FreshSignInDeps } from '../../http/dispatch/fresh-sign-in.ts'
+import type { Visitor } from '../../http/dispatch/visitor.ts'
 
 export interface SignedInOwnerDeps extends FreshSignInDeps {
   readonly actors: Pick<Actors, 'find'>

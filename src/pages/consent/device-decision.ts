@@ -1,13 +1,13 @@
 /** The owner's decision on the program of a device: the browser shows the result, and the device fetches its tokens. */
-import type { Actor } from '../../../actor/actor.ts'
-import type { AskingPage, ConsentOnPage, Consents } from '../../../authorization-server/consents.ts'
-import type { DeviceCodes } from '../../../authorization-server/device/device-codes.ts'
-import type { WaitingDevice } from '../../../authorization-server/device/waiting-device.ts'
-import { OAuthError } from '../../../authorization-server/oauth-error.ts'
-import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
-import type { PageSet } from '../../../pages/shared/page-set.ts'
-import { type HttpResponse, html } from '../../edge/response.ts'
-import type { HttpRequest } from '../../edge/request.ts'
+import type { Actor } from '../../actor/actor.ts'
+import type { AskingPage, ConsentOnPage, Consents } from '../../authorization-server/consents.ts'
+import type { DeviceCodes } from '../../authorization-server/device/device-codes.ts'
+import type { WaitingDevice } from '../../authorization-server/device/waiting-device.ts'
+import { OAuthError } from '../../authorization-server/oauth-error.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../shared/site.ts'
+import type { PageSet } from '../shared/page-set.ts'
+import { type HttpResponse, html } from '../../http/edge/response.ts'
+import type { HttpRequest } from '../../http/edge/request.ts'
 
 export interface DeviceDecisionDeps extends SiteDeps {
   readonly consents: Consents

@@ -1,12 +1,12 @@
 /** `/docs`: the API for people, from the OpenAPI document. */
-import { referenceGroups } from '../../../pages/reference/operations.ts'
-import type { ReferenceValues } from '../../../pages/reference/values.ts'
-import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
-import type { View } from '../../../pages/shared/values.ts'
-import { type HttpResponse, html } from '../../edge/response.ts'
-import { defineRoute } from '../../dispatch/define-route.ts'
-import type { Exchange, Route } from '../../dispatch/route.ts'
-import { pageResponses } from '../../dispatch/schemas.ts'
+import { referenceGroups } from './operations.ts'
+import type { ReferenceValues } from './values.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../shared/site.ts'
+import type { View } from '../shared/values.ts'
+import { type HttpResponse, html } from '../../http/edge/response.ts'
+import { defineRoute } from '../../http/dispatch/define-route.ts'
+import type { Exchange, Route } from '../../http/dispatch/route.ts'
+import { pageResponses } from '../../http/dispatch/schemas.ts'
 
 export interface ReferenceRouteDeps extends SiteDeps {
   readonly baseUrl: string
