@@ -1,5 +1,11 @@
-/** Compares presented credentials with the creators and sealed passphrases of actors. */
+/** Compares presented credentials with the creators and sealed passphrases of actors, and replaces passphrases. */
 import { hasDigest, type SecretDigest, secretDigest } from '../secret/hash.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { randomPassphrase } from '../secret/random.ts'
+import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
+import { seal } from '../secret/sealed.ts'
+import type { Transaction } from '../store/store.ts'
+import { setPassphrase } from './actor-store.ts'
 import type { Actor } from './actor.ts'
 
 /** The number of digests in memory, about 2 MB. Forgetting one only costs the next comparison of that actor an unsealing. */
@@ -62,4 +68,11 @@ export class Passphrases {
 /** The length makes the end of the creator clear, so that no other pair has the same text. */
 function joined({ creator, passphrase }: Login): string {
   return `${creator.length} ${creator}${passphrase}`
+}
+
+/** Stores a random passphrase in the place of the current one. @returns the new passphrase, which only its holder keeps. */
+export async function replacePassphrase(tx: Transaction, keyRing: KeyRing, actorId: string): Promise<string> {
+  const passphrase = randomPassphrase()
+  await setPassphrase(tx, actorId, seal(keyRing, passphrase, bindingOf(actorPassphrase, actorId)))
+  return passphrase
 }

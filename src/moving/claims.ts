@@ -1,12 +1,10 @@
 /** The owner takes an actor that came from another service, and sees the state of its peers. Its work begins when it is taken. */
-import { lockResident, setPassphrase } from '../actor/actor-store.ts'
+import { lockResident } from '../actor/actor-store.ts'
+import { replacePassphrase } from '../actor/passphrases.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { randomPassphrase } from '../secret/random.ts'
-import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
-import { seal } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Transaction } from '../store/store.ts'
 import {
@@ -145,12 +143,10 @@ export class ArrivalClaims {
     if (found === null) throw wrongLink()
     if (!found.isHere) throw new ServiceError('conflict', 'This account is not here yet')
     const kept = await this.chosen(actorId, choice)
-    const passphrase = randomPassphrase()
-    await store.writeActor(actorId, async (tx) => {
+    return store.writeActor(actorId, async (tx) => {
       if (!(await this.take(tx, actorId, kept))) throw wrongLink()
-      await setPassphrase(tx, actorId, seal(keyRing, passphrase, bindingOf(actorPassphrase, actorId)))
+      return replacePassphrase(tx, keyRing, actorId)
     })
-    return passphrase
   }
 
   /** The arrival of an actor that is here. Null: it was created here. */

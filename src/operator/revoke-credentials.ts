@@ -2,15 +2,13 @@
  * Ends the credentials that were issued or changed after a time. A restore brings back what was revoked after the copy, and an
  * attacker may have made some of it before. Each batch is a transaction, so an interrupted run continues with the next one.
  */
-import { lockActor, setPassphrase } from '../actor/actor-store.ts'
+import { lockActor } from '../actor/actor-store.ts'
+import { replacePassphrase } from '../actor/passphrases.ts'
 import { deleteNoticesOf } from '../outbox/notice-store.ts'
 import { Notices } from '../outbox/notices.ts'
 import { deletePublisherSubscriptions } from '../publication/publisher-store.ts'
 import { forgetPeer } from '../replica/facts-store.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { randomPassphrase } from '../secret/random.ts'
-import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
-import { seal } from '../secret/sealed.ts'
 import type { Param, Store, Transaction } from '../store/store.ts'
 import { lifetimes } from '../token/one-time.ts'
 import { deletionNotices, receivesNotices } from '../trust/trust-notifications.ts'
@@ -246,7 +244,7 @@ async function replacePassphrases({ store, keyRing }: RevokeDeps, after: number)
     for (const { id } of found)
       await store.write(async (tx) => {
         await lockActor(tx, id)
-        await setPassphrase(tx, id, seal(keyRing, randomPassphrase(), bindingOf(actorPassphrase, id)))
+        await replacePassphrase(tx, keyRing, id)
       })
     number += found.length
     const next = found.at(-1)?.id

@@ -2,15 +2,12 @@
  * Password access: a program created an actor under a creator that a person proved later. The person never shares an
  * actor with the program without consent, and the password works until the person decides (docs/decisions/024).
  */
-import { setPassphrase } from '../actor/actor-store.ts'
 import { formerCreatorOf } from '../actor/creator-store.ts'
+import { replacePassphrase } from '../actor/passphrases.ts'
 import type { Caller } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { randomPassphrase } from '../secret/random.ts'
-import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
-import { seal } from '../secret/sealed.ts'
 import type { Queries, Store } from '../store/store.ts'
 import {
   endSessionsOf,
@@ -106,7 +103,7 @@ export class PasswordAccess {
       if (found.decision === 'revoked')
         throw new ServiceError('conflict', 'Cannot keep this access: the password was permanently revoked')
       if (decision === 'revoked') {
-        await setPassphrase(tx, actorId, seal(this.#keyRing, randomPassphrase(), bindingOf(actorPassphrase, actorId)))
+        await replacePassphrase(tx, this.#keyRing, actorId)
         // In a joined actor, sessions that began otherwise belong to the owner.
         await endSessionsOf(tx, actorId, actorId === ownerId ? 'passphrase' : null)
       }
