@@ -279,12 +279,21 @@ const isFirstApplied = `(diff.sequence = 1 AND EXISTS (SELECT 1 FROM delivery f 
            AND f.sequence = 1 AND s.sequence > 1 AND (f.outcome IN ('delivered', 'superseded')
              OR (f.outcome = 'waiting' AND s.committed >= 1) OR (f.sent_at IS NOT NULL AND f.answered_at IS NULL))))`
 
+/** The diffs of one answer to a poll. */
+export interface PolledDiffs {
+  /** Ascending. */
+  readonly diffs: readonly StoredDiff[]
+  /** More diffs follow than fit into the answer. */
+  readonly isCut: boolean
+}
+
 /**
- * The diffs of one answer to a poll, ascending: the first one, and as many further ones as fit into `maxBytes`.
+ * The diffs of one answer to a poll: at least one, and as many further ones as fit into `maxBytes`.
  *
- * A peer with callbacks gets only those behind the last number that the answer lacks, such as that of a resync. The Python library
- * applies diffs up to such a number and acknowledges the later ones without effect, but fetches the full state when it can apply
- * none. Diffs that delete names remain with those before them, because the full state deletes nothing.
+ * A peer with callbacks gets only those behind the last number that the answer lacks, such as that of a resync, or of a diff that does
+ * not fit. The Python library applies diffs up to such a number and acknowledges the later ones without effect, but fetches the full
+ * state when it can apply none. Diffs that delete names remain with those before them, because the full state deletes nothing. The
+ * answer is then cut at its end, like that of a peer without callbacks.
  */
 export async function findDiffs(
   q: Queries,
@@ -292,17 +301,19 @@ export async function findDiffs(
   peerId: string,
   subscriptionId: string,
   maxBytes: number,
-): Promise<StoredDiff[]> {
+): Promise<PolledDiffs> {
   // The rows are chosen by their sizes, because a database that sums up sizes keeps every column that it reads.
-  const rows = await q.all<Row<StoredDiff>>(
-    `SELECT diff.sequence, diff.kind, diff.data, diff.replaces, diff.created_at AS "createdAt" FROM (
-       SELECT sequence, SUM(bytes) OVER (ORDER BY sequence) - bytes AS bytes_before
+  const rows = await q.all<Row<StoredDiff> & { readonly waiting: number }>(
+    `SELECT diff.sequence, diff.kind, diff.data, diff.replaces, diff.created_at AS "createdAt", waiting.waiting FROM (
+       SELECT sequence, SUM(bytes) OVER (ORDER BY sequence) - bytes AS bytes_before, COUNT(*) OVER () AS waiting
        FROM (
          SELECT sequence, bytes, is_last, MAX(CASE WHEN is_last = 0 THEN deletes ELSE 0 END) OVER () AS is_needed
          FROM (
            SELECT diff.sequence, octet_length(data) AS bytes,
              CASE WHEN kind = 'erasure' OR deletions <> '' THEN 1 ELSE 0 END AS deletes,
-             CASE WHEN s.granularity = 'none' OR diff.sequence + ROW_NUMBER() OVER (ORDER BY diff.sequence DESC) = s.sequence + 1
+             CASE WHEN s.granularity = 'none'
+               OR (diff.sequence + ROW_NUMBER() OVER (ORDER BY diff.sequence DESC) = s.sequence + 1
+                 AND (SUM(octet_length(data)) OVER (ORDER BY diff.sequence DESC) <= $4 OR diff.sequence = s.sequence))
                THEN 1 ELSE 0 END AS is_last
            FROM diff JOIN publisher_subscription s ON s.actor_id = diff.actor_id AND s.peer_id = diff.peer_id
              AND s.subscription_id = diff.subscription_id
@@ -320,7 +331,8 @@ export async function findDiffs(
     subscriptionId,
     maxBytes,
   )
-  return rows.map(toDiff)
+  const isCut = rows.length < Number(rows[0]?.waiting ?? 0)
+  return { diffs: rows.map(({ waiting: _, ...row }) => toDiff(row)), isCut }
 }
 
 /** Condition: the callback of the diff is still to be sent. */

@@ -82,6 +82,8 @@ export interface Polled {
   readonly subscription: PublisherSubscription
   /** The diffs as they are stored. */
   readonly diffs: readonly StoredDiff[]
+  /** More diffs follow than fit into the answer. */
+  readonly isCut: boolean
   /** The diff as the caller sees it. */
   readonly shown: (diff: StoredDiff) => StoredDiff
 }
@@ -237,9 +239,9 @@ export class Publications {
     const read = async (q: Queries): Promise<Polled | null> => {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
-      const diffs = await findDiffs(q, actorId, peerId, subscriptionId, maxPollBytes)
+      const { diffs, isCut } = await findDiffs(q, actorId, peerId, subscriptionId, maxPollBytes)
       const mayRead = diffs.length === 0 ? () => false : await this.#reader(q, actorId, caller)
-      return { subscription, diffs, shown: (diff) => shown(diff, subscription, mayRead) }
+      return { subscription, diffs, isCut, shown: (diff) => shown(diff, subscription, mayRead) }
     }
     const { store } = this.#deps
     return this.#upToDate(

@@ -73,7 +73,8 @@ export class PeerData {
     const reading = await this.#links.read(trust, ['subscriptions', trust.actorId, subscriptionId])
     if (reading.kind !== 'read') return reading
     const fields = members(reading.value)
-    const sequence = parseSequence(fields?.get('sequence') ?? '')
+    // An answer that holds only the first diffs names the number of its last one, and the last number of all besides.
+    const sequence = parseSequence(fields?.get('last_sequence') ?? fields?.get('sequence') ?? '')
     const data = elements(fields?.get('data') ?? known('[]'))
     if (sequence === null || data === null) return { kind: 'failed', reason: 'The response is not a list of diffs' }
     const diffs = data.flatMap((entry) => diffIn(entry))

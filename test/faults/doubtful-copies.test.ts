@@ -390,15 +390,64 @@ forEachService((start) => {
     }
   })
 
+  describe('the diffs of a poll that are too long together', () => {
+    /** 1.2 MB. Three such diffs fit into an answer. */
+    const long = 'x'.repeat(1_200_000)
+    const polls: readonly [granularity: string, steps: readonly ('put' | 'delete' | 'long')[], numbers: number[][]][] =
+      [
+        ['none', ['long', 'long', 'put', 'long', 'long', 'put'], [[1, 2, 3, 4, 5], [6]]],
+        ['none', ['long', 'delete', 'long', 'long', 'long', 'long'], [[1, 2, 3, 4, 5], [6]]],
+        // The full state brings what these lack.
+        ['high', ['long', 'long', 'put', 'long', 'long', 'put'], [[2, 3, 4, 5, 6]]],
+        ['low', ['put', 'long', 'long', 'long', 'long'], [[3, 4, 5]]],
+        // No full state deletes a name.
+        ['high', ['long', 'delete', 'long', 'long', 'long', 'long'], [[1, 2, 3, 4, 5], [6]]],
+        ['low', ['put', 'delete', 'long', 'long', 'long', 'long'], [[1, 2, 3, 4, 5, 6]]],
+      ]
+    for (const [granularity, steps, numbers] of polls) {
+      it(`name the number up to which an answer is complete after ${steps.join(', ')}, ${granularity} (SUB-36)`, async () => {
+        const { actor, peer, id, put } = await world([400], granularity)
+        const path = `/subscriptions/${peer.peerId}/${id}`
+        for (const [n, step] of steps.entries()) {
+          if (step === 'delete') assert.equal((await actor.request('DELETE', '/properties/mood')).status, 204)
+          else await put(step === 'long' ? `${n}${long}` : n)
+        }
+        for (const [at, answer] of numbers.entries()) {
+          const {
+            data,
+            sequence,
+            last_sequence: last,
+          } = (await (await peer.request('GET', path)).json()) as {
+            data: { sequence: number }[]
+            sequence: number
+            last_sequence?: number
+          }
+          const isCut = at < numbers.length - 1
+          assert.deepEqual(
+            [data.map((diff) => diff.sequence), sequence, last],
+            [answer, isCut ? answer.at(-1) : steps.length, isCut ? steps.length : undefined],
+          )
+          assert.equal((await peer.request('PUT', path, { sequence })).status, 204)
+        }
+      })
+    }
+  })
+
   describe('a Python peer that synchronizes', () => {
-    const made: readonly [steps: ('append' | 'put' | 'resync')[], notes: number[], mood: number | undefined][] = [
+    const made: readonly [
+      steps: ('append' | 'put' | 'resync' | 'long')[],
+      notes: number[],
+      mood: number | undefined,
+    ][] = [
       [['append', 'put', 'resync'], [0], 1],
       [['append', 'resync', 'put', 'append'], [0, 3], 2],
       [['append', 'append', 'append', 'resync', 'append'], [0, 1, 2, 4], undefined],
       [['resync', 'append', 'put', 'append', 'put'], [1, 3], 4],
+      // More than an answer to a poll holds.
+      [['append', 'long', 'long', 'append', 'long', 'long', 'put'], [0, 3], 6],
     ]
     for (const [steps, notes, mood] of made) {
-      it(`has the state of its publisher after changes and resyncs (${steps.join(', ')}) that did not arrive (SUB-34)`, async () => {
+      it(`has the state of its publisher after changes and resyncs (${steps.join(', ')}) that did not arrive (SUB-34, SUB-36)`, async () => {
         const peer = await PythonPeer.start({ autoAccept: 'friend' })
         closers.push(() => peer.close())
         const clock = new ManualClock()
@@ -412,8 +461,10 @@ forEachService((start) => {
         subscriber.processes = false
         for (const [n, step] of steps.entries()) {
           if (step === 'append') await handle.list('notes').append(n)
-          else if (step === 'put') assert.equal((await actor.request('PUT', '/properties/mood', n)).status, 204)
-          else {
+          else if (step !== 'resync') {
+            const value = step === 'long' ? 'x'.repeat(1_200_000) : n
+            assert.equal((await actor.request('PUT', '/properties/mood', value)).status, 204)
+          } else {
             await handle.subscriptions.suspend('properties')
             await handle.subscriptions.resume('properties')
           }

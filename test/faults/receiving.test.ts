@@ -758,6 +758,31 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await peer.copy()) === '{"todo":["a","b","c"]}', 1000)
     })
 
+    it('applies the diffs of all answers when one answer does not hold all of them (SUB-36)', async () => {
+      const { service, actor, peer, peers } = await world()
+      const path = `/subscriptions/${actor.id}/${peer.id}`
+      const all = [1, 2, 3, 4, 5].map((sequence) => ({ sequence, data: { [`name${sequence}`]: sequence } }))
+      peers.publish({ subscriber: actor.id, id: peer.id }, {}, 5)
+      // Number 5 has arrived before the others.
+      await peer.diff(5, { name5: 5 })
+      let acknowledged = 0
+      peers.answers.set(`GET ${path}`, () => {
+        const data = all.filter(({ sequence }) => sequence > acknowledged).slice(0, 2)
+        const sequence = data.at(-1)?.sequence ?? 5
+        return { body: sequence === 5 ? { sequence, data } : { sequence, last_sequence: 5, data } }
+      })
+      peers.answers.set(`PUT ${path}`, ({ body }) => {
+        acknowledged = Math.max(acknowledged, (JSON.parse(String(body)) as { sequence: number }).sequence)
+        return { status: 204 }
+      })
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync(peer.peerId)
+      assert.deepEqual(
+        [await peer.sequence(), await peer.copy()],
+        [5, { name1: 1, name2: 2, name3: 3, name4: 4, name5: 5 }],
+      )
+    })
+
     it('stores an empty string at a key, also when a wider subscription has the rest (SUB-12, I4)', async () => {
       const { service, actor, peer, peers } = await world({}, { granularity: 'none' })
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip', resource: 'to' })

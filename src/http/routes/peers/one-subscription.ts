@@ -124,7 +124,7 @@ async function poll(
   if (polled !== null) return pollResponse(polled)
   const record = await deps.publications.record(address)
   if (record === null) throw noSubscription(address)
-  return pollResponse({ subscription: record, diffs: [], shown: (diff) => diff })
+  return pollResponse({ subscription: record, diffs: [], isCut: false, shown: (diff) => diff })
 }
 
 /** Diffs up to this length together are sent at once, in characters. */
@@ -137,11 +137,13 @@ async function pollResponse(polled: Shown): Promise<HttpResponse> {
   return jsonText(200, known((await Array.fromAsync(pieces)).join('')))
 }
 
-type Shown = Pick<Polled, 'diffs' | 'shown'> & { readonly subscription: Named }
+type Shown = Pick<Polled, 'diffs' | 'isCut' | 'shown'> & { readonly subscription: Named }
 
 /** Shows one diff after the other, because the parts that a peer may see take time to find. */
-async function* pollPieces({ subscription, diffs, shown }: Shown): AsyncGenerator<string> {
-  yield `${object([...namesOf(subscription), ['sequence', known(String(subscription.sequence))]]).slice(0, -1)},"data":[`
+async function* pollPieces({ subscription, diffs, isCut, shown }: Shown): AsyncGenerator<string> {
+  const numbers = isCut ? numbersOfCut(subscription, diffs) : { sequence: subscription.sequence }
+  const members = Object.entries(numbers).map(([name, number]) => [name, known(String(number))] as const)
+  yield `${object([...namesOf(subscription), ...members]).slice(0, -1)},"data":[`
   for (const [at, diff] of diffs.entries()) {
     if (at > 0) await setImmediate()
     const { sequence, createdAt, data, replaces } = shown(diff)
@@ -150,6 +152,11 @@ async function* pollPieces({ subscription, diffs, shown }: Shown): AsyncGenerato
     yield replaces ? ',"replaces":true}' : '}'
   }
   yield ']}'
+}
+
+/** Peers acknowledge `sequence`, which deletes all diffs up to it. So it is the last one of a cut answer, and the others remain. */
+function numbersOfCut({ sequence }: Named, diffs: Shown['diffs']): Record<'sequence' | 'last_sequence', number> {
+  return { sequence: diffs.at(-1)?.sequence ?? sequence, last_sequence: sequence }
 }
 
 type Named = Omit<SubscriptionRecord, 'granularity' | 'callback' | 'createdAt'>
