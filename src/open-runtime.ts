@@ -1,6 +1,7 @@
 /** Opens the store, checks that the configured keys match it, and creates the runtime. */
 import { dirname, join, resolve } from 'node:path'
 import { rebuildLookups } from './actor/lookup-rebuild.ts'
+import { startTypes, type TypeRules } from './permission/declared-types.ts'
 import { ActorHandles } from './app/actor-handles.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
@@ -44,6 +45,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const keyCheck = new KeyCheck(store, keyRing, now)
   let readReplicas: ReadReplicas
   let incarnation: Incarnation
+  let redeclared: TypeRules
   try {
     readReplicas = await openReadReplicas(store, config.readReplicas, database)
     if (!(await keyCheck.fits())) throw unfitKeys(config)
@@ -52,6 +54,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     if (warning !== null) log.warn(warning)
     await startAddress(store, baseUrl, log)
     await rebuildLookups(store, new Set(config.indexedProperties))
+    redeclared = await startTypes(store, registry.trustTypes)
   } catch (error) {
     await opened.close()
     throw error
@@ -77,6 +80,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     tracing: new Tracing(release),
     live: new Live({ store, afterCommit: store.afterCommit, timers, now, log }),
     handles: new ActorHandles(),
+    redeclared,
     continued: previous === null ? null : { since: beganAt, copiedAt: previous.copiedAt },
   }
   return { runtime, keyCheck }

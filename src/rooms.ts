@@ -43,6 +43,7 @@ import { createAccounts, createSignIn } from './sign-in/create.ts'
 import { createTokens } from './token/create.ts'
 import { createTransactions } from './transaction/create.ts'
 import { createPermission, createTrust } from './trust/create.ts'
+import { RedeclaredTypes } from './trust/declared/redeclared-types.ts'
 import { createUndo } from './undo/create.ts'
 import { createWebhooks } from './features/webhooks/create.ts'
 import { deleteWebhook } from './features/webhooks/webhook-store.ts'
@@ -248,6 +249,9 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
     declares: (category, name) => declared.has(category, name),
     needsApproval: (category, name) => declared.needsApproval(category, name),
   })
+  const { store, timers, log, redeclared, registry } = runtime
+  const types = { store, timers, log, redeclared, types: registry.trustTypes, permissions: trust.permissions }
+  ground.job.jobs.add(new RedeclaredTypes(types))
   const operation = createOperations(runtime, { permission, auditLog })
   trust.trustDecided.on((about, decided) => auditLog.record(connectionAct(about, decided)))
   const publication = createPublications(runtime, { ...ground, actors, trust })

@@ -7,6 +7,7 @@ import type { Live } from './live/live.ts'
 import type { Log } from './observe/log.ts'
 import type { Metrics } from './observe/metrics.ts'
 import type { Tracing } from './observe/tracing.ts'
+import type { TypeRules } from './permission/declared-types.ts'
 import type { Quotas } from './quota/quota.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import type { CatchUpStore } from './store/catch-up-store.ts'
@@ -39,6 +40,8 @@ export interface Runtime {
   readonly live: Live
   readonly handles: ActorHandles
   readonly continued: Continued | null
+  /** The trust types whose declared rules are others than at the last start, with those of before. */
+  readonly redeclared: TypeRules
 }
 
 /** The data continues a copy, such as a restored backup. Times are Unix milliseconds. */

@@ -2,6 +2,7 @@
 import type { Caller } from '../caller.ts'
 import { type EnqueueNotice, type Notice, noticeTo } from '../outbox/notice.ts'
 import { quoted, ServiceError } from '../errors.ts'
+import { canonical } from '../json/canonical.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
 import { holdsItems, kinds } from '../property/kinds.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
@@ -11,7 +12,7 @@ import type { Live } from '../live/live.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import { type ExpiryKey, setExpiry } from './expiry-store.ts'
 import { clientIdOf, isApprovedAt, type Trust } from './trust.ts'
-import { findTrust, updateTrust } from './trust-store.ts'
+import { findTrust, findTrusts, updateTrust } from './trust-store.ts'
 import {
   explain,
   type Explanation,
@@ -51,6 +52,7 @@ import type { Relationships } from './relationships.ts'
 import {
   type EffectiveRule,
   type EffectiveRules,
+  mergeRules,
   operationsOf,
   type OverrideRule,
   type OverrideRules,
@@ -334,6 +336,25 @@ export class Permissions {
     const [old, rules] = [before, after].map(({ relationship }) => relationships.effective(relationship, override))
     await onRightsChanged(tx, actor, { peerId, before: old ?? {}, after: rules ?? {} })
     await this.#notify(tx, after, override)
+  }
+
+  /** A new deployment declares other rules for trust types. The copies of their peers have what the rules of before allowed. */
+  async redeclared(actorId: string, before: Readonly<Record<string, EffectiveRules>>): Promise<void> {
+    const { store, live, relationships, onRightsChanged, now } = this.#deps
+    await store.writeActor(actorId, async (tx, locked) => {
+      for (const trust of await findTrusts(tx, actorId)) {
+        const { peerId, relationship } = trust
+        const declared = before[relationship]
+        if (declared === undefined || !isApprovedAt(trust, now())) continue
+        const override = await findOverride(tx, actorId, peerId)
+        const old = override === null ? declared : mergeRules(declared, unexpired(override.rules, now()))
+        const rules = relationships.effective(relationship, override)
+        if (canonical(old) === canonical(rules)) continue
+        await onRightsChanged(tx, locked, { peerId, before: old, after: rules })
+        await this.#notify(tx, trust, override, rules)
+        await live.record(tx, locked, 'trust', [peerId])
+      }
+    })
   }
 
   /** The owner no longer approves the relationship. */

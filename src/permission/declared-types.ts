@@ -1,0 +1,45 @@
+/** The declared rights of all trust types, as peers last received them. A new deployment may declare others. */
+import { canonical } from '../json/canonical.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
+import type { EffectiveRules } from './rules.ts'
+import { type TrustType, TrustTypes } from './trust-types.ts'
+
+/** The rules by the name of the trust type. */
+export type TypeRules = Readonly<Record<string, EffectiveRules>>
+
+const setting = 'trust_types'
+
+export async function findTypeRules(q: Pick<Queries, 'get'>): Promise<TypeRules | null> {
+  const row = await q.get<{ value: string }>('SELECT value FROM setting WHERE name = $1', setting)
+  return row === undefined ? null : (JSON.parse(row.value) as TypeRules)
+}
+
+export async function putTypeRules(tx: Transaction, rules: TypeRules): Promise<void> {
+  await tx.run(
+    'INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    setting,
+    JSON.stringify(rules),
+  )
+}
+
+export function typeRulesOf(types: readonly TrustType[]): TypeRules {
+  return Object.fromEntries(new TrustTypes(types).all().map(({ name, permissions }) => [name, permissions]))
+}
+
+/** The trust types whose rules differ, with those of before. A type that is not declared grants nothing. */
+export function changedTypes(before: TypeRules, after: TypeRules): TypeRules {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const changed = names.filter((name) => canonical(before[name] ?? {}) !== canonical(after[name] ?? {}))
+  return Object.fromEntries(changed.map((name) => [name, before[name] ?? {}]))
+}
+
+/** Stores the rules of a new database. Returns the trust types whose peers have to learn of other rules, with those of before. */
+export async function startTypes(store: Store, types: readonly TrustType[]): Promise<TypeRules> {
+  const declared = typeRulesOf(types)
+  const known = await store.read(findTypeRules)
+  if (known !== null) return changedTypes(known, declared)
+  await store.write(async (tx) => {
+    if ((await findTypeRules(tx)) === null) await putTypeRules(tx, declared)
+  })
+  return {}
+}
