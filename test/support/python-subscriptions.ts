@@ -319,6 +319,8 @@ export class PythonSubscriber {
   readonly kept = new Set<string>()
   /** Peers of whose list a change arrived that the fetched list had already: a full state has no number, so it is applied again. */
   readonly doubled = new Set<string>()
+  /** Lists, by peer and name, that a full state lacked and the copy keeps. Later changes apply to what stayed (WIRE-RESTORE-09). */
+  readonly #stale = new Set<string>()
   /** By peer and list: when it was fetched. */
   readonly #fetchedAt = new Map<string, number>()
   /** By peer: the permissions that it granted, as they were read or received last. */
@@ -405,11 +407,23 @@ export class PythonSubscriber {
     this.lost.delete(trust.peerid)
     this.doubled.delete(trust.peerid)
     const found = Object.entries(fetched.data as Record<string, Json>)
+    const shown = new Set(found.map(([name]) => name))
+    for (const name of this.copyOf(trust.peerid).lists.keys()) this.#noteStale(trust.peerid, name, !shown.has(name))
     for (const [name, value] of found) {
       if (isListMarker(value)) await this.#fetchList(trust, name)
       else this.copyOf(trust.peerid).values.set(name, value)
     }
     return found.length
+  }
+
+  /** Whether changes of the list were applied to items that its publisher had deleted before. */
+  isStale(peerId: string, name: string): boolean {
+    return this.#stale.has(`${peerId} ${name}`)
+  }
+
+  #noteStale(peerId: string, name: string, isStale: boolean): void {
+    if (isStale) this.#stale.add(`${peerId} ${name}`)
+    else this.#stale.delete(`${peerId} ${name}`)
   }
 
   async #fetchList(trust: PythonTrust, name: string): Promise<void> {
@@ -572,7 +586,9 @@ export class PythonSubscriber {
     for (const [name, value] of Object.entries(data as Record<string, Json>)) {
       const operation = typeof value === 'object' && value !== null && 'operation' in value ? value : null
       if (operation !== null) applyToList(copy, name, operation)
-      else if (value === '' || value === null) copy.values.delete(name)
+      if (operation?.['operation'] === 'delete_all') this.#noteStale(peerId, name, false)
+      if (operation !== null) continue
+      if (value === '' || value === null) copy.values.delete(name)
       else copy.values.set(name, value)
     }
   }
