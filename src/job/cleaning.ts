@@ -1,6 +1,6 @@
 /** A worker that deletes what is too old, once an hour. */
 import type { Log } from '../observe/log.ts'
-import { Poller } from '../poller.ts'
+import { Poller } from '../due/poller.ts'
 import type { Timers } from '../timers.ts'
 
 const hourMs = 3_600_000

@@ -3,7 +3,7 @@
  * A lease covers a row while this process has it. The process renews its leases, so those of a killed process end soon.
  */
 import { randomUUID } from 'node:crypto'
-import { DuePoller } from '../due-poller.ts'
+import { DuePoller } from '../due/due-poller.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { runInBackground } from '../observe/context.ts'

@@ -3,7 +3,7 @@
  * commits. They are stored for some minutes, and only while the actor is watched. A process polls all its watched
  * actors with one statement.
  */
-import { Poller } from '../poller.ts'
+import { Poller } from '../due/poller.ts'
 import type { Timers } from '../timers.ts'
 import type { Log } from '../observe/log.ts'
 import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'

@@ -28,9 +28,9 @@ import { DeliveryBatches, type DeliveryBatchDeps, type QueueLease } from './deli
 import { longestPutOffMs } from '../outbox/policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from '../outbox/notice-store.ts'
 import { NoticeSender, type SettleRenewal } from '../outbox/notice-sender.ts'
-import { DueSearch } from '../due-search.ts'
+import { DueSearch } from '../due/due-search.ts'
 import type { QueuedNotice } from '../outbox/deliveries.ts'
-import { Poller } from '../poller.ts'
+import { Poller } from '../due/poller.ts'
 import type { Timers } from '../timers.ts'
 import { Unsettled } from '../unsettled.ts'
 

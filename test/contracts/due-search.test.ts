@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { DueSearch, type ShardedWork } from '../../src/due-search.ts'
+import { DueSearch, type ShardedWork } from '../../src/due/due-search.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Param, Store } from '../../src/store/store.ts'

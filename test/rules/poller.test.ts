@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { DuePoller } from '../../src/due-poller.ts'
+import { DuePoller } from '../../src/due/due-poller.ts'
 import { createLog } from '../../src/observe/log.ts'
-import { claimDue, Poller } from '../../src/poller.ts'
+import { claimDue, Poller } from '../../src/due/poller.ts'
 import type { Timers } from '../../src/timers.ts'
 
 /** Looks that end when the test ends them, and the timer that waits. */

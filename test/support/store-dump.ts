@@ -8,7 +8,7 @@ export type Dump = Readonly<Record<string, readonly string[]>>
 const turn = /^{"key":"[a-z ]+ \d"/
 
 /**
- * Returns whether a row is the turn of a search over a sharded database (src/due-search.ts). Processes take turns also
+ * Returns whether a row is the turn of a search over a sharded database (src/due/due-search.ts). Processes take turns also
  * without a request.
  */
 export function isTurn(table: string, row: string): boolean {

@@ -3,10 +3,10 @@
  * sharded database, a process claims the work of the actors that it has just changed, and one process at a time searches
  * all servers (docs/decisions/045).
  */
-import { isTemporary } from './errors.ts'
-import type { Log } from './observe/log.ts'
+import { isTemporary } from '../errors.ts'
+import type { Log } from '../observe/log.ts'
 import { claimDue, type DueWork } from './poller.ts'
-import type { Param, Store, Transaction } from './store/store.ts'
+import type { Param, Store, Transaction } from '../store/store.ts'
 
 /** Due work of a sharded database. */
 export interface ShardedWork extends DueWork {

@@ -1,7 +1,7 @@
 /** A loop that looks for work when it is woken, and after the delay that the last look returned. One look runs at a time. */
-import { runInBackground } from './observe/context.ts'
-import type { Queries, Store, Transaction } from './store/store.ts'
-import type { Cancel, Timers } from './timers.ts'
+import { runInBackground } from '../observe/context.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
+import type { Cancel, Timers } from '../timers.ts'
 
 export class Poller {
   readonly #timers: Timers

@@ -1,7 +1,7 @@
 /** The loop of a worker that looks for due work when it is woken, at the next due time, and by polling for other processes. */
 import { DueSearch, type DueSearchDeps, type ShardedWork } from './due-search.ts'
 import { Poller } from './poller.ts'
-import type { Timers } from './timers.ts'
+import type { Timers } from '../timers.ts'
 
 export interface DuePollerDeps extends DueSearchDeps {
   readonly timers: Timers
