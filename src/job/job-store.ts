@@ -1,6 +1,7 @@
 /** The SQL of background work. Statements of workers begin with the comment `jobs`. */
+import { DueRows } from '../due/due-rows.ts'
 import { type ActorRow, byActor, firstOf, naming, runByActor } from '../store/by-key.ts'
-import type { Param, Queries, Store, Transaction } from '../store/store.ts'
+import type { Store, Transaction } from '../store/store.ts'
 
 export type JobKind = 'event' | 'webhook' | 'alarm' | 'import' | 'move' | 'arrival'
 
@@ -153,48 +154,9 @@ export interface DueActor {
   readonly dueAt: number
 }
 
-/** The earliest and the latest due time. Null: nothing waits. */
-export async function findDueJobs(
-  q: Queries,
-  kind: JobKind,
-): Promise<{ readonly next: number; readonly last: number } | null> {
-  const row = await q.get<{ next: number | null; last: number | null }>(
-    `/* jobs */ SELECT (SELECT MIN(due_at) FROM job WHERE kind = $1 AND due_at IS NOT NULL) AS next,
-       (SELECT MAX(due_at) FROM job WHERE kind = $1 AND due_at IS NOT NULL) AS last`,
-    kind,
-  )
-  const { next = null, last = null } = row ?? {}
-  return next === null || last === null ? null : { next, last }
-}
-
-/** The statement that finds up to `most` actors with work that is due until `until`, or after `latest`. */
-export function findActorsWithJobs(
-  kind: JobKind,
-  { until, latest, most }: { readonly until: number; readonly latest: number; readonly most: number },
-): [sql: string, ...params: Param[]] {
-  return [
-    `/* jobs */ SELECT actor_id AS "actorId", MIN(due_at) AS next, MAX(due_at) AS last FROM job
-     WHERE kind = $1 AND (due_at <= $2 OR due_at > $3) GROUP BY actor_id ORDER BY MIN(due_at) LIMIT $4`,
-    kind,
-    until,
-    latest,
-    most,
-  ]
-}
-
-/** Makes the work due now that is due after `latest`. `actorId` null: of all actors. */
-export async function bringJobsForward(
-  tx: Transaction,
-  kind: JobKind,
-  { latest, now, actorId }: { readonly latest: number; readonly now: number; readonly actorId: string | null },
-): Promise<void> {
-  await tx.run(
-    `/* jobs */ UPDATE job SET due_at = $3 WHERE kind = $1 AND due_at > $2${naming(actorId, 'actor_id', 4).sql}`,
-    kind,
-    latest,
-    now,
-    ...naming(actorId, '', 4).params,
-  )
+/** The due rows of one kind. */
+export function jobRows(kind: JobKind): DueRows {
+  return new DueRows({ table: 'job', comment: 'jobs', only: `kind = '${kind}'` })
 }
 
 /** The numbers of rows that wait, and of failed alarms and entries. */

@@ -12,12 +12,10 @@ import type { Store } from '../store/store.ts'
 import type { Cancel, Timers } from '../timers.ts'
 import { type EntryOutcome, settleEntries } from './entry-store.ts'
 import {
-  bringJobsForward,
   type ClaimedJob,
   claimJobs,
   type DueActor,
-  findActorsWithJobs,
-  findDueJobs,
+  jobRows,
   type JobKind,
   leaseKey,
   renewLeases,
@@ -106,16 +104,13 @@ export class JobWorker {
     this.#poller = new DuePoller(
       deps,
       {
-        name: `${kind}s`,
-        longestMs: jobQueue.longestMs,
+        ...jobRows(kind).work({
+          name: `${kind}s`,
+          longestMs: jobQueue.longestMs,
+          claim: (actorId) => this.#claim(actorId),
+          hasCapacity: () => this.#capacity > 0,
+        }),
         ...(jobQueue.pollMs === undefined ? {} : { pollMs: jobQueue.pollMs }),
-        find: (q) => findDueJobs(q, kind),
-        bringForward: (tx, latest, now) => bringJobsForward(tx, kind, { latest, now, actorId: null }),
-        claim: () => this.#claim(null),
-        dueActors: (until, latest, most) => findActorsWithJobs(kind, { until, latest, most }),
-        bringActorForward: (tx, actorId, latest, now) => bringJobsForward(tx, kind, { latest, now, actorId }),
-        claimOf: (actorId) => this.#claim(actorId),
-        hasCapacity: () => this.#capacity > 0,
       },
       `Cannot look for due ${kind}s; the next poll tries again`,
     )
