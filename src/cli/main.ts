@@ -127,10 +127,11 @@ The service may run meanwhile. Each batch is one short transaction of one actor.
 one. A value that cannot be upgraded stays as it is and is named; the exit code is then 1.
 
 ${settings}`,
-  new: `troupe new <folder>
+  new: `troupe new <folder> [--archive <file>]
 
-Makes a project in the folder: an application, its tests, a Dockerfile and the settings of TypeScript. A package.json of the
-folder is kept, and gets the scripts and packages that are missing. Other files are never replaced.
+Makes a project in the folder: an application, its tests, a Dockerfile, the settings of TypeScript, and the archive of this
+package in the folder vendor, because no registry has it. --archive names an archive that exists. A package.json of the folder
+is kept, and gets the scripts and packages that are missing. Other files are never replaced.
 `,
   connect: `troupe connect <url>
 
@@ -221,6 +222,7 @@ const readsOptions: ReadonlySet<string> = new Set([
   'doctor',
   'import-actingweb',
   'keys',
+  'new',
   'readdress',
   'restore',
   'restored',
@@ -238,7 +240,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   restored: async (args) => (await import('./copies/restored.ts')).restored(args),
   scale: async (args) => (await import('./scale.ts')).scale(args),
   'migrate-data': async (args) => (await import('./migrate-data.ts')).migrateData(args),
-  new: async (args) => (await import('./new.ts')).newProject(args),
+  new: async (args) => (await import('./project/new.ts')).newProject(args),
   'import-actingweb': async (args) => (await import('./import-actingweb.ts')).importActingweb(args),
   shadow: async (args) => (await import('./shadow/shadow.ts')).shadow(args),
   connect: async (args) => (await import('./connect.ts')).connectCommandLine(args),

@@ -53,14 +53,14 @@ export class DueRows {
     return next === null || last === null ? null : { next, last }
   }
 
-  /** What a `DuePoller` needs to find the rows. */
+  /** Returns the work of a `DuePoller` that finds the rows. */
   work({ claim, hasCapacity = () => true, name, longestMs }: DueHandling): Omit<ShardedWork, 'pollMs'> {
     return {
       name,
       longestMs,
       hasCapacity,
       find: (q) => this.find(q),
-      dueActors: (until, latest, most) => this.actors(until, latest, most),
+      dueActors: (until, latest, max) => this.actors(until, latest, max),
       bringForward: (tx, latest, now) => this.#bringForward(tx, latest, now, null),
       bringActorForward: (tx, actorId, latest, now) => this.#bringForward(tx, latest, now, actorId),
       claim: () => claim(null),
@@ -68,14 +68,14 @@ export class DueRows {
     }
   }
 
-  /** The statement that finds up to `most` actors with rows that are due until `until`, or after `latest`. */
-  actors(until: number, latest: number, most: number): [sql: string, ...params: Param[]] {
+  /** The statement that finds up to `max` actors with rows that are due until `until`, or after `latest`. */
+  actors(until: number, latest: number, max: number): [sql: string, ...params: Param[]] {
     return [
       `${this.#comment} SELECT actor_id AS "actorId", MIN(due_at) AS next, MAX(due_at) AS last FROM ${this.#table}
        WHERE ${this.#only}(due_at <= $1 OR due_at > $2) GROUP BY actor_id ORDER BY MIN(due_at) LIMIT $3`,
       until,
       latest,
-      most,
+      max,
     ]
   }
 

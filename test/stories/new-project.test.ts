@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { environmentWithoutSettings, Workplace } from '../support/program.ts'
+import { type Ending, environmentWithoutSettings, Workplace } from '../support/program.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
@@ -23,6 +23,10 @@ describe('troupe new', () => {
   const read = (path: string): string => readFileSync(place.path(path), 'utf8')
   const packageOf = (folder: string): PackageFile => JSON.parse(read(`${folder}/package.json`)) as PackageFile
 
+  // test/stories/new-project-image.test.ts makes a project with a real archive.
+  const archive = place.write('troupe-1.2.3.tgz', 'an archive')
+  const make = (folder: string): Promise<Ending> => place.run(['new', folder, '--archive', archive])
+
   /** The errors of the compiler about the files of the project, with the options of the project. */
   function typeErrors(): string[] {
     const options = ['--customConditions', 'troupe-source', '--typeRoots', join(root, 'node_modules', '@types')]
@@ -34,7 +38,7 @@ describe('troupe new', () => {
   }
 
   it('makes a project whose tests pass and whose types fit', async () => {
-    const { code, stdout, stderr } = await place.run(['new', 'My app'])
+    const { code, stdout, stderr } = await make('My app')
     assert.deepEqual([code, stderr], [0, ''])
     assert.equal(stdout, 'The project is in My app. Next:\n  cd My app\n  npm install\n  npm run dev\n')
     assert.deepEqual(readdirSync(place.path('My app')).toSorted(), [
@@ -46,15 +50,18 @@ describe('troupe new', () => {
       'app.ts',
       'package.json',
       'tsconfig.json',
+      'vendor',
     ])
+    assert.equal(read('My app/vendor/troupe-1.2.3.tgz'), 'an archive')
     const { name, type, scripts, dependencies, devDependencies } = packageOf('My app')
     assert.deepEqual([name, type, scripts['dev']], ['my-app', 'module', 'troupe dev app.ts'])
     assert.deepEqual(
       [...Object.keys(dependencies), ...Object.keys(devDependencies)],
-      ['troupe', 'zod', '@types/node', 'typescript'],
+      ['zod', 'troupe', '@types/node', 'typescript'],
     )
-    for (const version of Object.values({ ...dependencies, ...devDependencies }))
-      assert.match(version, /^\^?\d+\.\d+\.\d+$/)
+    const { troupe, ...others } = { ...dependencies, ...devDependencies }
+    assert.equal(troupe, 'file:vendor/troupe-1.2.3.tgz')
+    for (const version of Object.values(others)) assert.match(version, /^\^?\d+\.\d+\.\d+$/)
     const tests = spawnSync(process.execPath, ['--conditions=troupe-source', '--test', 'app.test.ts'], {
       cwd: place.path('My app'),
       env: environmentWithoutSettings(),
@@ -68,7 +75,7 @@ describe('troupe new', () => {
   })
 
   it('is served by troupe dev', async () => {
-    await place.run(['new', 'served'])
+    await make('served')
     const program = place.start(['dev', '--no-watch', join('served', 'app.ts')], {
       env: { PORT: '0', HOST: '127.0.0.1' },
     })
@@ -81,12 +88,18 @@ describe('troupe new', () => {
   it('keeps the package.json of the folder, and adds what is missing', async () => {
     place.write(
       'kept/package.json',
-      '{"name":"mine","scripts":{"test":"vitest"},"dependencies":{"troupe":"file:x.tgz"}}',
+      '{"name":"mine","scripts":{"test":"vitest"},"dependencies":{"troupe":"file:../troupe/x.tgz"}}',
     )
-    assert.equal((await place.run(['new', 'kept'])).code, 0)
+    assert.equal((await make('kept')).code, 0)
     const { name, scripts, dependencies } = packageOf('kept')
     assert.deepEqual([name, scripts['test'], scripts['start']], ['mine', 'vitest', 'troupe serve app.ts'])
-    assert.deepEqual([dependencies['troupe'], dependencies['zod']], ['file:x.tgz', '4.6.7'])
+    assert.deepEqual([dependencies['troupe'], dependencies['zod']], ['file:vendor/troupe-1.2.3.tgz', '4.6.7'])
+  })
+
+  it('replaces the test script of npm init, which only fails', async () => {
+    place.write('fresh/package.json', '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}')
+    assert.equal((await make('fresh')).code, 0)
+    assert.equal(packageOf('fresh').scripts['test'], 'node --test')
   })
 
   it('replaces no file, and makes nothing from wrong arguments', async () => {
@@ -96,6 +109,10 @@ describe('troupe new', () => {
       [['new'], 'Name the folder of the new project: troupe new my-app.\n'],
       [['new', 'one', 'two'], 'Name the folder of the new project: troupe new my-app.\n'],
       [['new', 'taken'], 'Cannot make a project in taken: app.ts exists. Choose a new folder.\n'],
+      [
+        ['new', 'one', '--archive', 'none.tgz'],
+        'Cannot make a project: none.tgz is not an archive of Troupe, such as troupe-1.0.0.tgz. `npm run package` makes one.\n',
+      ],
     ] as const) {
       const { code, stdout, stderr } = await place.run(args)
       assert.deepEqual([code, stdout, stderr], [1, '', message])

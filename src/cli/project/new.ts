@@ -1,11 +1,13 @@
 /** `troupe new`: makes a project with an application, its tests and a Dockerfile. */
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { codeFolder } from '../release.ts'
-import { print } from './output.ts'
-import { UsageError } from './usage-error.ts'
+import { codeFolder } from '../../release.ts'
+import { commandArgs } from '../command-args.ts'
+import { print } from '../output.ts'
+import { copyPackage } from './package-archive.ts'
+import { UsageError } from '../usage-error.ts'
 
 /** The files of `examples/new`, which a new project begins with. */
 const copied = ['app.ts', 'app.test.ts', 'Dockerfile', 'README.md'] as const
@@ -24,12 +26,26 @@ const typescript = {
   },
   include: ['*.ts'],
 }
-const ignored = 'node_modules/\ndata/\n'
+/** Secrets, data and installed packages: neither the history nor the image may contain them. */
+const ignored = ['node_modules/', 'data/', '.env', '.env.*', '*.env', '*.pem', '*.key', '*.db', '*.db-*']
+/** The image does not need the history, the tests and the files that describe how it is made. `.npmrc` may have tokens. */
+const leftOut = [
+  '.git/',
+  '.github/',
+  '.gitignore',
+  '.npmrc',
+  'Dockerfile',
+  '.dockerignore',
+  'README.md',
+  '*.test.ts',
+  'vendor/',
+]
+
 /** Files that the package cannot contain, or that would change how this project is compiled. */
 const written: Readonly<Record<string, string>> = {
   'tsconfig.json': `${JSON.stringify(typescript, null, 2)}\n`,
-  '.gitignore': ignored,
-  '.dockerignore': ignored,
+  '.gitignore': linesOf(ignored),
+  '.dockerignore': linesOf([...ignored, ...leftOut].map((name) => `**/${name}`)),
 }
 
 const scripts = {
@@ -48,7 +64,8 @@ interface PackageFile {
 
 /** @throws UsageError without a folder, or when the folder has one of the files already. */
 export async function newProject(args: readonly string[]): Promise<number> {
-  const [given, ...more] = args
+  const { words, options } = commandArgs('troupe new', args, { archive: 'string' })
+  const [given, ...more] = words
   if (given === undefined || more.length > 0)
     throw new UsageError('Name the folder of the new project: troupe new my-app.')
   const folder = resolve(given)
@@ -56,11 +73,12 @@ export async function newProject(args: readonly string[]): Promise<number> {
   const existing = names.find((name) => existsSync(join(folder, name)))
   if (existing !== undefined)
     throw new UsageError(`Cannot make a project in ${given}: ${existing} exists. Choose a new folder.`)
-  const packageFile = await packageFileOf(folder)
-  await mkdir(folder, { recursive: true })
+  const present = await readPresent(folder)
+  const archive = await copyPackage(join(folder, 'vendor'), options.archive)
   for (const name of copied)
     await copyFile(fileURLToPath(new URL(`../examples/new/${name}`, codeFolder)), join(folder, name))
   for (const [name, text] of Object.entries(written)) await writeFile(join(folder, name), text)
+  const packageFile = await packageFileOf(folder, present, `file:vendor/${archive}`)
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(packageFile, null, 2)}\n`)
   const place = relative('.', folder)
   print(`The project is in ${place === '' ? 'this folder' : place}. Next:`)
@@ -70,26 +88,37 @@ export async function newProject(args: readonly string[]): Promise<number> {
   return 0
 }
 
-/** Adds what is missing to the package.json of the folder, if it has one. */
-async function packageFileOf(folder: string): Promise<object> {
+function linesOf(names: readonly string[]): string {
+  return names.map((name) => `${name}\n`).join('')
+}
+
+async function readPresent(folder: string): Promise<PackageFile> {
   const path = join(folder, 'package.json')
-  const present = existsSync(path) ? await readPackage(path, `${path} is not JSON`) : {}
+  return existsSync(path) ? await readPackage(path, `${path} is not JSON`) : {}
+}
+
+/** Adds what is missing to the package.json of the folder. The project gets Troupe from its own archive. */
+async function packageFileOf(folder: string, present: PackageFile, troupe: string): Promise<object> {
   const own = await readPackage(fileURLToPath(new URL('../package.json', codeFolder)), 'The package is damaged')
   const versionOf = (name: string): string => own.devDependencies?.[name] ?? '*'
-  const { version = '0.0.0' } = own as { readonly version?: string }
   return {
     name: packageName(folder),
     private: true,
     ...present,
     type: 'module',
-    scripts: { ...scripts, ...present.scripts },
-    dependencies: { troupe: `^${version}`, zod: versionOf('zod'), ...present.dependencies },
+    scripts: { ...scripts, ...withoutPlaceholder(present.scripts) },
+    dependencies: { zod: versionOf('zod'), ...present.dependencies, troupe },
     devDependencies: {
       '@types/node': versionOf('@types/node'),
       typescript: versionOf('typescript'),
       ...present.devDependencies,
     },
   }
+}
+
+/** `npm init` writes a test script that only fails. */
+function withoutPlaceholder({ test, ...others }: PackageFile['scripts'] = {}): PackageFile['scripts'] {
+  return test === undefined || test.includes('no test specified') ? others : { ...others, test }
 }
 
 async function readPackage(path: string, problem: string): Promise<PackageFile> {
