@@ -26,6 +26,7 @@ const groups: readonly Group[] = [
       'formerBaseUrls',
       'formerAnswer',
       'requestTimeoutSeconds',
+      'drainSeconds',
       'shutdownSeconds',
     ],
   },

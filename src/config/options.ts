@@ -658,13 +658,22 @@ export const options = {
     byDefault: 30,
     text: 'Timeout for receiving a request, headers and body.',
   }),
+  drainSeconds: optionalInteger({
+    env: 'TROUPE_DRAIN_SECONDS',
+    min: 0,
+    max: 600,
+    unit: 'seconds',
+    byDefault: null,
+    text: 'Time after a stop signal in which the service still serves everything, while `/health/ready` returns 503 and each answer ends its connection. A proxy in front of it then sends new requests to another process.',
+    defaultText: '5 with `TROUPE_TRUSTED_PROXIES`, else 0',
+  }),
   shutdownSeconds: integer({
     env: 'TROUPE_SHUTDOWN_SECONDS',
     min: 0,
     max: 600,
     unit: 'seconds',
     byDefault: 10,
-    text: 'Time that running requests have to finish after a stop signal.',
+    text: 'Time that running requests have to finish after a stop signal and the time of draining.',
   }),
   storeTimeoutSeconds: integer({
     env: 'TROUPE_STORE_TIMEOUT_SECONDS',

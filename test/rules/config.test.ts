@@ -371,6 +371,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
   maxJsonDepth: number('TROUPE_MAX_JSON_DEPTH', 64, [4, 512], 'levels'),
   requestTimeoutSeconds: number('TROUPE_REQUEST_TIMEOUT_SECONDS', 30, [1, 3600], 'seconds'),
+  drainSeconds: { ...number('TROUPE_DRAIN_SECONDS', 0, [0, 600], 'seconds'), byDefault: null },
   shutdownSeconds: number('TROUPE_SHUTDOWN_SECONDS', 10, [0, 600], 'seconds'),
   storeTimeoutSeconds: number('TROUPE_STORE_TIMEOUT_SECONDS', 5, [1, 300], 'seconds'),
   relationship: {

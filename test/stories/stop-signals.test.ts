@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { createActor, place, plain, slow, start } from '../support/cli.ts'
+import { until } from '../support/until.ts'
 
 describe('a stop signal', () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -85,6 +86,46 @@ describe('a stop signal', () => {
     assert.deepEqual([code, signal], [null, 'SIGINT'])
     assert.doesNotMatch(stdout, /Stopped/)
     await cut
+  })
+
+  it('lets the service serve while a proxy notices that it is not ready', async () => {
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_DRAIN_SECONDS: '600' })
+    program.signal('SIGTERM')
+    await program.prints(/Stopping/)
+    const ready = await fetch(`${url}/health/ready`)
+    assert.deepEqual([ready.status, ready.headers.get('connection')], [503, 'close'])
+    const { id, authorization } = await createActor(url)
+    for (const [method, status] of [
+      ['PUT', 204],
+      ['GET', 200],
+      ['DELETE', 204],
+    ] as const) {
+      const answer = await fetch(`${url}/${id}/properties/motto`, {
+        method,
+        headers: { authorization },
+        ...(method === 'PUT' ? { body: '"Measure twice"' } : {}),
+      })
+      assert.deepEqual([answer.status, answer.headers.get('connection')], [status, 'close'], method)
+    }
+  })
+
+  it('refuses no request until the service accepts no connection', async () => {
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_DRAIN_SECONDS: '1' })
+    program.signal('SIGTERM')
+    await program.prints(/Stopping/)
+    const statuses = new Set<number>()
+    let refusal: unknown
+    await until(async () => {
+      try {
+        statuses.add((await fetch(`${url}/health/live`)).status)
+      } catch (error) {
+        refusal = (error as Error).cause
+      }
+      return refusal !== undefined
+    })
+    assert.deepEqual([...statuses], [200])
+    assert.equal((refusal as NodeJS.ErrnoException).code, 'ECONNREFUSED')
+    assert.equal((await program.ended).code, 0)
   })
 
   it('ends the service although the application left a timer running', async () => {

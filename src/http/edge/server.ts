@@ -1,6 +1,7 @@
 /** The built-in HTTP server: limits, start and graceful shutdown. */
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../../config/options.ts'
 import type { Handle } from './request.ts'
@@ -31,7 +32,10 @@ interface Served {
 export interface Listening {
   /** The URL of the server for a browser on this machine. */
   readonly url: string
-  /** Stops new requests, waits for running requests within the configured time, then closes the store. */
+  /**
+   * Serves for the configured time of draining, then accepts no connection, waits for running requests within their configured
+   * time, and closes the store.
+   */
   stop(): Promise<void>
 }
 
@@ -65,7 +69,7 @@ export async function listen(config: Config): Promise<Address> {
     serve(service) {
       listener = toNodeListener(service.handle, { stallMs: config.requestTimeoutSeconds * 1000 })
       setListener(listener)
-      return { url, stop: () => stop(servers, service, config.shutdownSeconds * 1000) }
+      return { url, stop: () => stop(servers, service, config) }
     },
     close: () => servers.forEach((server) => server.close()),
   }
@@ -75,8 +79,10 @@ export async function listen(config: Config): Promise<Address> {
 interface OpenServer {
   readonly port: number
   close(): void
+  /** Ends each connection with its next answer, so that a proxy holds none when the server ends. */
+  endConnections(): void
   /** Resolves when the last request has ended. Closes remaining connections after `graceMs`. */
-  drain(graceMs: number): Promise<void>
+  end(graceMs: number): Promise<void>
 }
 
 /** Listens on both loopback addresses for `localhost`, so that no other program can respond on the second address. */
@@ -118,7 +124,11 @@ async function listenOn(
   host: string | null,
   onRequest: RequestListener,
 ): Promise<OpenServer> {
-  const server = createServer(config, onRequest)
+  let isEnding = false
+  const server = createServer(config, (request, response) => {
+    if (isEnding) response.shouldKeepAlive = false
+    onRequest(request, response)
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(new ListenError(complaint(error, config), { cause: error })),
@@ -131,7 +141,10 @@ async function listenOn(
       server.close()
       server.closeAllConnections()
     },
-    async drain(graceMs) {
+    endConnections() {
+      isEnding = true
+    },
+    async end(graceMs) {
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve())
       })
@@ -170,9 +183,15 @@ function createServer(config: Config, onRequest: RequestListener): Server {
   return server
 }
 
-async function stop(servers: readonly OpenServer[], service: Served, graceMs: number): Promise<void> {
+/** Time of draining behind a proxy, in seconds. A proxy needs it to notice that the service is no longer ready. */
+const drainSecondsBehindProxy = 5
+
+async function stop(servers: readonly OpenServer[], service: Served, config: Config): Promise<void> {
   service.stopping()
-  await Promise.all(servers.map((server) => server.drain(graceMs)))
+  for (const server of servers) server.endConnections()
+  const seconds = config.drainSeconds ?? (config.trustedProxies > 0 ? drainSecondsBehindProxy : 0)
+  if (seconds > 0) await sleep(seconds * 1000)
+  await Promise.all(servers.map((server) => server.end(config.shutdownSeconds * 1000)))
   await service.close()
 }
 
