@@ -15,7 +15,7 @@ export async function buildService(root: string, folder: string): Promise<void> 
   for (const name of ['node_modules', 'package.json', 'src']) symlinkSync(join(root, name), join(folder, name))
   for (const name of modules) cpSync(join(import.meta.dirname, `${name}.ts`), join(folder, 'bench', `${name}.ts`))
   const input = Object.fromEntries(entries.map((name) => [name, join(folder, 'bench', `${name}.ts`)]))
-  await bundle(root, input, join(folder, 'dist'))
+  await bundle(root, join(folder, 'dist'), input)
   // Version 0.1 looks for its migrations beside the file with its code.
   cpSync(join(root, 'src', 'store', 'migrations'), join(folder, 'dist', 'migrations'), { recursive: true })
 }

@@ -12,15 +12,12 @@ const root = dirname(import.meta.dirname)
 const dist = join(root, 'dist')
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
 
-/** The files that package.json and bin name. Every other module becomes part of them, or of a file that they import. */
-const entries = ['index', 'handles', 'mcp', 'pages', 'testing', 'client', 'react', 'cli/main']
-
 // Deletes dist first, because outputs of renamed sources would be published.
 await rm(dist, { recursive: true, force: true })
 const args = ['-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly']
 const compiled = spawnSync(process.execPath, [compiler, ...args], { stdio: 'inherit' })
 if (compiled.status === 0) {
-  await bundle(root, Object.fromEntries(entries.map((name) => [name, join(root, 'src', `${name}.ts`)])), dist)
+  await bundle(root, dist)
   await writeFile(join(dist, 'LICENSES-of-bundled-packages'), await bundledLicenses(root))
 } else {
   process.exitCode = 1

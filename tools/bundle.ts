@@ -89,13 +89,20 @@ const startModules = [
 const isStartModule = new RegExp(`/src/(${startModules.join('|')})\\.ts$`)
 const inside = [...bundled, '@oxc-project/runtime']
 
+/** The files that package.json and bin name. Every other module becomes part of them, or of a file that they import. */
+const entries = ['index', 'handles', 'mcp', 'pages', 'testing', 'client', 'react', 'cli/main']
+
+function packageEntries(root: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(entries.map((name) => [name, join(root, 'src', `${name}.ts`)]))
+}
+
 /**
  * Writes the files of the entries, the files that they share, and files that the code reads at run time, such as migrations.
  *
  * @param root folder of the project, with its `src` and `node_modules`.
- * @param input source files of the entries, by the name of the file to write.
+ * @param input source files of the entries, by the name of the file to write. Default: those of the package.
  */
-export async function bundle(root: string, input: Readonly<Record<string, string>>, folder: string): Promise<void> {
+export async function bundle(root: string, folder: string, input = packageEntries(root)): Promise<void> {
   const { output } = await build({
     cwd: root,
     input: { ...input },

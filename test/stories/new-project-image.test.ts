@@ -17,6 +17,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { bundle } from '../../tools/bundle.ts'
 import { buildImage, type Image } from '../support/dockerfile.ts'
 import { freePort } from '../support/free-port.ts'
 import { environmentWithoutSettings } from '../support/program.ts'
@@ -44,14 +45,15 @@ describe('the image of a new project', () => {
     return stdout
   }
 
-  before(() => {
+  before(async () => {
     // Other users run the image.
     chmodSync(folder, 0o755)
     const copy = join(folder, 'troupe')
     const left = new Set(['node_modules', '.git', 'dist', 'data', 'test', 'coverage', 'bench'])
     cpSync(root, copy, { recursive: true, filter: (source) => !left.has(basename(source)) })
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction')
-    run(node, [join(copy, 'tools', 'build.ts')], copy)
+    // test/rules/supply-chain.test.ts makes the types too.
+    await bundle(copy, join(copy, 'dist'))
     run('npm', ['pack', '--ignore-scripts', '--silent'], copy)
     // The steps of README.md: the package is installed, and its command makes the project.
     mkdirSync(project)
