@@ -12,7 +12,7 @@ import {
   typeRulesOf,
 } from '../../permission/declared-types.ts'
 import type { TrustType } from '../../permission/trust-types.ts'
-import { Poller } from '../../poller.ts'
+import { Poller } from '../../due/poller.ts'
 import type { Queries, Store } from '../../store/store.ts'
 import type { Timers } from '../../timers.ts'
 import type { Permissions } from '../permissions.ts'
