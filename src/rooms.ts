@@ -118,7 +118,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...property,
     ...ground.job,
     ...ground.fileRoom,
-    webhooks: ground.webhooks,
+    ...ground.webhookRoom,
     ...peers.trust,
     ...peers.operation,
     ...peers.publication,
@@ -168,11 +168,11 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)
   const { publisher, waitingChanges } = createPublisher(runtime, { permission, delivery })
   const job = createJobs(runtime)
-  const webhooks = createWebhooks(runtime, { client: outbox.outsideClient, jobs: job.jobs })
+  const webhookRoom = createWebhooks(runtime, { client: outbox.outsideClient, jobs: job.jobs })
   const changeSinks = [
     publisher.sink,
     job.events.sink,
-    webhooks.sink,
+    webhookRoom.webhooks.sink,
     ...(options.changeSink === undefined ? [] : [options.changeSink]),
   ]
   const observes = (actor: LockedActor): boolean => job.events.isHandled || actor.webhookCount > 0
@@ -207,7 +207,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     actorRoom,
     declared,
     job,
-    webhooks,
+    webhookRoom,
     fileRoom,
   }
 }

@@ -75,10 +75,6 @@ describe('an act of the owner', () => {
       [
         ['session.begin', ['sign-in/establish-session.ts', 'token/sessions.ts']],
         ['session.end', ['token/session-acts.ts', 'token/sessions.ts']],
-        // Their routes say so, as long as they are no acts.
-        ['webhook.add', []],
-        ['webhook.remove', []],
-        ['webhook.renew_secret', []],
       ],
     )
   })

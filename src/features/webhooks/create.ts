@@ -2,6 +2,8 @@ import { type JobRoom, workerDeps } from '../../job/create.ts'
 import { JobWorker } from '../../job/worker.ts'
 import type { PeerClient } from '../../peer/peer-client.ts'
 import type { Runtime } from '../../runtime.ts'
+import { SignInAge } from '../../permission/sign-in-age.ts'
+import { WebhookActs } from './acts.ts'
 import { WebhookSender } from './sender.ts'
 import { Webhooks } from './webhooks.ts'
 
@@ -13,7 +15,7 @@ interface WebhookNeeds {
   readonly jobs: JobRoom['jobs']
 }
 
-export function createWebhooks(runtime: Runtime, { client, jobs }: WebhookNeeds): Webhooks {
+export function createWebhooks(runtime: Runtime, { client, jobs }: WebhookNeeds) {
   const { config } = runtime
   const sender = new WebhookSender({
     ...runtime,
@@ -27,10 +29,11 @@ export function createWebhooks(runtime: Runtime, { client, jobs }: WebhookNeeds)
   })
   const worker = new JobWorker(workerDeps(runtime), sender.jobQueue)
   jobs.add(worker)
-  return new Webhooks({
+  const webhooks = new Webhooks({
     ...runtime,
     policy: { allowPrivatePeers: config.allowPrivatePeers, allowHttp: config.allowHttp },
     maxWaiting: config.maxDiffs,
     wake: worker.wake,
   })
+  return { webhooks, webhookActs: new WebhookActs({ webhooks, signInAge: new SignInAge(runtime) }) }
 }

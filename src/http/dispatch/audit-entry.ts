@@ -41,14 +41,13 @@ export function auditEntryOf({ state, path, answer, failure }: Answered): AuditE
   }
 }
 
-/** Returns the entries of what the owner did: the acts that the request noted, and the request to a route of such acts. */
-export function ownEntriesOf({ state, path, answer: { status }, failure }: Answered): AuditEntry[] {
+/** Returns the entries of what the owner did: the acts that the request noted. */
+export function ownEntriesOf({ state, answer: { status }, failure }: Omit<Answered, 'path'>): AuditEntry[] {
   if (failure !== null || status >= 400 || state.isDecision === true) return []
-  const { actorId, route, method, caller, requestId } = state
+  const { requestId } = state
   const described = state.device?.() ?? unknownDevice
   const device = described === unknownDevice ? '' : described
-  const isOwnAct = route?.isOwnAct === true && caller?.kind === 'creator' && actorId !== null
-  return [...(state.acts ?? []), ...(isOwnAct ? [{ actorId, method, path: belowActor(path) }] : [])].map((act) => ({
+  return (state.acts ?? []).map((act) => ({
     ...act,
     callerKind: 'owner',
     caller: 'owner',

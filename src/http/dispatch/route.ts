@@ -88,8 +88,6 @@ interface RouteBase extends Documentation {
   readonly unknownQuery?: 'ignored'
   /** Users open the URL in a browser, so errors are HTML pages. */
   readonly page?: true
-  /** A request of the owner changes who may reach the actor, so the audit log records it too. */
-  readonly isOwnAct?: true
   /** A GET here also starts something or runs application code, so the CSRF check applies as for a change. */
   readonly acts?: true
   /** A GET here consumes or ends something, or redirects to a third party, so HEAD is 405. */

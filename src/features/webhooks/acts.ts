@@ -1,0 +1,45 @@
+/** Acts of an owner about webhooks. */
+import { ServiceError } from '../../errors.ts'
+import { type Acting, noteIfOwner } from '../../observe/own-acts.ts'
+import type { SignInAge } from '../../permission/sign-in-age.ts'
+import type { NewWebhook, Webhooks } from './webhooks.ts'
+
+export interface WebhookActsDeps {
+  readonly webhooks: Pick<Webhooks, 'add' | 'remove' | 'rotate'>
+  readonly signInAge: SignInAge
+}
+
+export class WebhookActs {
+  readonly #deps: WebhookActsDeps
+
+  constructor(deps: WebhookActsDeps) {
+    this.#deps = deps
+  }
+
+  /** The secret cannot be read again. @throws ServiceError like `Webhooks.add` */
+  async add(by: Acting, webhook: NewWebhook): Promise<{ readonly id: string; readonly secret: string }> {
+    this.#deps.signInAge.require(by.caller)
+    const added = await this.#deps.webhooks.add(by.actor.id, webhook)
+    noteIfOwner(by, 'webhook.add')
+    return added
+  }
+
+  /** @throws ServiceError `not_found` */
+  async remove(by: Acting, webhook: string): Promise<void> {
+    if (!(await this.#deps.webhooks.remove(by.actor.id, webhook))) throw noWebhook()
+    noteIfOwner(by, 'webhook.remove', { webhook })
+  }
+
+  /** @returns the new secret. @throws ServiceError `not_found`, and like `Webhooks.rotate` */
+  async rotate(by: Acting, webhook: string, wish: Parameters<Webhooks['rotate']>[2]): Promise<string> {
+    this.#deps.signInAge.require(by.caller)
+    const secret = await this.#deps.webhooks.rotate(by.actor.id, webhook, wish)
+    if (secret === null) throw noWebhook()
+    noteIfOwner(by, 'webhook.renew_secret', { webhook })
+    return secret
+  }
+}
+
+export function noWebhook(): ServiceError {
+  return new ServiceError('not_found', 'Cannot find the webhook: it does not exist')
+}
