@@ -335,7 +335,7 @@ const peerColumns = `actor_id AS "actorId", peer_id AS "peerId", baseuri, relati
 export async function findDuePeers(q: Queries, actorId: string, now: number, most: number): Promise<ArrivalPeer[]> {
   return q.all<ArrivalPeer>(
     `SELECT ${peerColumns} FROM arrival_peer
-     WHERE actor_id = $1 AND state = 'waiting' AND due_at <= $2 ORDER BY due_at, peer_id LIMIT $3`,
+     WHERE actor_id = $1 AND state IN ('waiting', 'failed') AND due_at <= $2 ORDER BY due_at, peer_id LIMIT $3`,
     actorId,
     now,
     most,
@@ -370,9 +370,10 @@ export async function countPeers(
     `SELECT state, COUNT(*) AS peers, MIN(due_at) AS due FROM arrival_peer WHERE actor_id = $1 GROUP BY state`,
     actorId,
   )
+  const due = rows.flatMap((row) => row.due ?? [])
   return {
     counts: Object.fromEntries(rows.map(({ state, peers }) => [state, peers])),
-    dueAt: rows.find(({ state }) => state === 'waiting')?.due ?? null,
+    dueAt: due.length === 0 ? null : Math.min(...due),
   }
 }
 

@@ -63,6 +63,8 @@ interface Attempt {
 }
 
 const maxAtOnce = 8
+/** The pause between attempts for a peer that has failed, from half of it on. */
+const rareMs = 3_600_000
 /** Peers of one run. */
 const maxPeers = 64
 
@@ -109,15 +111,14 @@ export class MovedRelationships {
 
   /** Stores the outcome of an attempt. False: another process, or the peer itself, was faster. */
   async #store(tx: Transaction, peer: ArrivalPeer, made: Attempt): Promise<boolean> {
-    const { now, random } = this.#deps
+    const { now } = this.#deps
     const { actorId, peerId, attempts } = peer
     const current = await findArrivalPeer(tx, actorId, peerId)
     if (current === null || (made.state === 'later' && isOld(peer, current))) return false
     // Meanwhile, the relationship was renewed, or the peer moved, too, and its secret won. The peer gets a statement with that one.
     const trust = made.stated === undefined ? null : await findTrust(tx, actorId, peerId)
     const isOvertaken = trust !== null && trust.secretHash !== hashSecret(made.stated ?? '')
-    const at = made.state === 'later' ? retryAt({ now: now(), attempts, random: random() }) : isOvertaken ? now() : null
-    const state = at !== null ? 'waiting' : made.state === 'later' ? 'failed' : made.state
+    const { state, at } = this.#next(made, attempts, isOvertaken)
     const isOver = state === 'informed' || state === 'asked'
     await updatePeer(
       tx,
@@ -136,6 +137,19 @@ export class MovedRelationships {
     // The process that has the work may have ended it, because it had informed the peer.
     if (isOvertaken) await hurryArrivalJob(tx, actorId, now())
     return true
+  }
+
+  /** The state after an attempt, and when another one follows. */
+  #next(
+    made: Attempt,
+    attempts: number,
+    isOvertaken: boolean,
+  ): { readonly state: PeerState; readonly at: number | null } {
+    const { now, random } = this.#deps
+    if (made.state !== 'later') return isOvertaken ? { state: 'waiting', at: now() } : { state: made.state, at: null }
+    const at = retryAt({ now: now(), attempts, random: random() })
+    // The peer may be down for days, and knows only the former address. So the attempts become rare, and never end.
+    return at === null ? { state: 'failed', at: now() + rareAttemptMs(random()) } : { state: 'waiting', at }
   }
 
   async #one(arrival: Arrival, actor: Actor, peer: ArrivalPeer): Promise<Attempt> {
@@ -268,6 +282,10 @@ function reasonIn(outcome: PeerOutcome): string {
 }
 
 /** Whether the outcome of a later attempt is stored already. */
-function isOld({ attempts }: ArrivalPeer, current: ArrivalPeer): boolean {
-  return current.state !== 'waiting' || current.attempts !== attempts
+function isOld({ attempts, state }: ArrivalPeer, current: ArrivalPeer): boolean {
+  return current.state !== state || current.attempts !== attempts
+}
+
+function rareAttemptMs(random: number): number {
+  return Math.round(rareMs * (0.5 + random / 2))
 }

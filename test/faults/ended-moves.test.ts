@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { asOwner } from '../support/interrupted-moves.ts'
 import { relate } from '../support/friends.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
-import { addressAt, arrivedAt, movingWorld, type MovingWorld, oldUrl, peerUrl } from '../support/moving.ts'
+import { addressAt, arrivedAt, movingWorld, type MovingWorld, newUrl, oldUrl, peerUrl } from '../support/moving.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { until, untilEqual } from '../support/until.ts'
 
@@ -95,6 +95,25 @@ forEachService((start) => {
       await retryStatements(third, bob)
       await until(async () => !(await isKnown(third, bob, alice)))
       await until(async () => (await waitingEnds(world.home, alice)).length === 0)
+    })
+  })
+
+  describe('a peer that is down while an actor moves', () => {
+    it('gets the new address within an hour after it is back, and no owner has to ask (MOV-26)', async () => {
+      let passed = 0
+      const world = await friends({ now: () => Date.now() + passed })
+      const { alice, bob, network, peers } = world
+      await world.move(alice)
+      await world.arrived(alice)
+      assert.deepEqual((await world.informed(alice)).arrived?.peers, { failed: 1 })
+      assert.equal(await addressAt(peers, bob.id, alice.id), `${oldUrl}/${alice.id}`)
+      network.fate = () => 'arrives'
+      passed = 3_600_000
+      // The timers of the service do not follow this clock.
+      const { jobs } = (await world.home.app.running()).parts
+      jobs.wake()
+      await until(async () => (await addressAt(peers, bob.id, alice.id)) === `${newUrl}/${alice.id}`)
+      await until(async () => (await world.informed(alice)).arrived?.peers['informed'] === 1)
     })
   })
 
