@@ -27,7 +27,7 @@ export interface RedeclaredTypesDeps {
   readonly redeclared: TypeRules
 }
 
-const mostRead = 200
+const maxRead = 200
 /** The pause before actors that were moving are tried again. */
 const againMs = 60_000
 const gone: ReadonlySet<ErrorCode> = new Set(['actor_not_found', 'actor_moved'])
@@ -86,7 +86,7 @@ export class RedeclaredTypes {
         if (!(await this.#tell(actorId, before))) isComplete = false
       }
       after = actors.at(-1) ?? ''
-      actors = actors.length < mostRead ? [] : await this.#actorsAfter(names, after)
+      actors = actors.length < maxRead ? [] : await this.#actorsAfter(names, after)
     }
     if (!isComplete) return false
     await store.write((tx) => putTypeRules(tx, declared))
@@ -103,7 +103,7 @@ export class RedeclaredTypes {
          ORDER BY actor_id LIMIT $3`,
         JSON.stringify(names.map((name) => [name])),
         after,
-        mostRead,
+        maxRead,
       )
     return (await this.#deps.store.read(find)).map(({ actorId }) => actorId)
   }
