@@ -60,9 +60,9 @@ export function findUndelivered(
        SELECT s.peer_id, s.subscription_id FROM publisher_subscription s
        WHERE s.actor_id = $1 AND (s.state = 'stopped' OR s.failing_since IS NOT NULL)${ofPeer('s')}
        UNION
-       SELECT s.peer_id, s.subscription_id FROM trust t
-       JOIN publisher_subscription s ON s.actor_id = t.actor_id AND s.peer_id = t.peer_id
-       WHERE t.actor_id = $1 AND t.open_until > $2 AND s.granularity IN ('high', 'low')${ofPeer('t')}
+       SELECT s.peer_id, s.subscription_id FROM trust t CROSS JOIN publisher_subscription s
+       WHERE s.actor_id = t.actor_id AND s.peer_id = t.peer_id AND t.actor_id = $1
+         AND t.open_until > $2 AND s.granularity IN ('high', 'low')${ofPeer('t')}
        UNION
        SELECT d.peer_id, d.subscription_id FROM delivery d
        WHERE d.actor_id = $1 AND d.outcome = 'failed' AND d.acknowledged_at IS NULL${ofPeer('d')}
@@ -83,9 +83,9 @@ export async function countFailing(q: Queries, actorId: string, most: number): P
     `SELECT COUNT(*) AS failing FROM (
        SELECT s.peer_id, s.subscription_id FROM publisher_subscription s WHERE s.actor_id = $1 AND s.state = 'stopped'
        UNION
-       SELECT s.peer_id, s.subscription_id FROM trust t
-       JOIN publisher_subscription s ON s.actor_id = t.actor_id AND s.peer_id = t.peer_id
-       WHERE t.actor_id = $1 AND t.open_until IS NOT NULL AND s.granularity IN ('high', 'low')
+       SELECT s.peer_id, s.subscription_id FROM trust t CROSS JOIN publisher_subscription s
+       WHERE s.actor_id = t.actor_id AND s.peer_id = t.peer_id AND t.actor_id = $1
+         AND t.open_until IS NOT NULL AND s.granularity IN ('high', 'low')
        UNION
        SELECT d.peer_id, d.subscription_id FROM delivery d
        WHERE d.actor_id = $1 AND d.outcome = 'failed' AND d.acknowledged_at IS NULL

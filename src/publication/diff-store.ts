@@ -305,7 +305,7 @@ export async function findDiffs(
   // The rows are chosen by their sizes, because a database that sums up sizes keeps every column that it reads.
   const rows = await q.all<Row<StoredDiff> & { readonly waiting: number }>(
     `SELECT diff.sequence, diff.kind, diff.data, diff.replaces, diff.created_at AS "createdAt", waiting.waiting FROM (
-       SELECT sequence, SUM(bytes) OVER (ORDER BY sequence) - bytes AS bytes_before, COUNT(*) OVER () AS waiting
+       SELECT sequence, bytes, SUM(bytes) OVER (ORDER BY sequence) AS bytes_until, COUNT(*) OVER () AS waiting
        FROM (
          SELECT sequence, bytes, is_last, MAX(CASE WHEN is_last = 0 THEN deletes ELSE 0 END) OVER () AS is_needed
          FROM (
@@ -324,7 +324,7 @@ export async function findDiffs(
        WHERE is_last = 1 OR is_needed = 1
      ) AS waiting CROSS JOIN diff
      WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND diff.sequence = waiting.sequence
-       AND waiting.bytes_before < $4
+       AND (waiting.bytes_until <= $4 OR waiting.bytes_until = waiting.bytes)
      ORDER BY diff.sequence`,
     actorId,
     peerId,

@@ -50,17 +50,17 @@ const head = `actor_id = 'a' AND name = 'notes'`
 const kinds: readonly (readonly [what: string, statements: readonly string[], found: RegExp])[] = [
   [
     'a value without an actor',
-    [`INSERT INTO property VALUES ('x', 'n', 'value', '1', '', NULL, 1)`],
+    [`INSERT INTO property VALUES ('x', 'n', 'value', '', NULL, 1, '1')`],
     /^I8: property has rows of actor x,/,
   ],
   [
     'an attribute without an actor',
-    [`INSERT INTO attribute VALUES ('x', 'b', 'n', '1', 1)`],
+    [`INSERT INTO attribute VALUES ('x', 'b', 'n', 1, '1')`],
     /^I8: attribute has rows of actor x,/,
   ],
   [
     'an item without an actor',
-    [`INSERT INTO list_item VALUES ('x', 'l', 1, 1, '1', '', NULL, 1)`],
+    [`INSERT INTO list_item VALUES ('x', 'l', 1, 1, '', NULL, 1, '1')`],
     /^I8: list_item has rows of actor x,/,
   ],
   [
@@ -77,14 +77,14 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
   ['an actor deleted without its rows', [`DELETE FROM actor WHERE id = 'a'`], /^I8: property has rows of actor a,/],
   [
     'an item of a property that is not a list',
-    [`INSERT INTO list_item VALUES ('a', 'color', 1, 1, '1', '', NULL, 1)`],
+    [`INSERT INTO list_item VALUES ('a', 'color', 1, 1, '', NULL, 1, '1')`],
     /^I8: list_item has rows of list a\/color,/,
   ],
   [
     'a list deleted without its items',
     [
       `DELETE FROM property WHERE ${head}`,
-      `INSERT INTO list_item VALUES ('a', 'notes', 1, 1, '1', '', NULL, 1) ON CONFLICT DO NOTHING`,
+      `INSERT INTO list_item VALUES ('a', 'notes', 1, 1, '', NULL, 1, '1') ON CONFLICT DO NOTHING`,
     ],
     /^I8: list_item has rows of list a\/notes,/,
   ],
@@ -130,7 +130,7 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
   ],
   [
     'an item outside the order',
-    [`INSERT INTO list_item VALUES ('a', 'notes', 9, 1, '1', '', NULL, 1)`],
+    [`INSERT INTO list_item VALUES ('a', 'notes', 9, 1, '', NULL, 1, '1')`],
     /^I5: list a\/notes: item 9 is not in the order$/,
   ],
   [

@@ -178,26 +178,71 @@ describe('a statement of PostgreSQL that keeps the locked row of an actor', () =
 })
 
 describe('a table of SQLite', () => {
-  it('has rowids where callers determine how long its rows are (HTTP-33)', () => {
-    const sql = readMigrations()
+  const rowTables = [
+    ...readMigrations()
       .map((migration) => compile(migration.sql, 'sqlite').text)
       .join('\n')
-    const tables = [...sql.matchAll(/^CREATE TABLE (\w+) \((?:(?!\n\)).)*\n\) STRICT;/gms)].map(([, name]) => name)
-    assert.deepEqual(tables, [
-      'property',
-      'list_item',
-      'attribute',
-      'diff',
-      'missed_deletion',
-      'waiting_change',
-      'pending_callback',
-      'history',
-      'mcp_answer',
-      'mcp_task',
-      'approval',
-      'idempotent_request',
-      'job',
-      'job_entry',
+      .matchAll(/^CREATE TABLE (\w+) \(((?:(?!\n\)).)*)\n\) STRICT;/gms),
+  ].map(([, name, body = '']) => ({
+    name,
+    columns: [...body.matchAll(/^ {2}([a-z]\w*) /gm)].map(([, column]) => column),
+  }))
+
+  it('has rowids where callers determine how long its rows are (HTTP-33)', () => {
+    assert.deepEqual(
+      rowTables.map(({ name }) => name),
+      [
+        'property',
+        'list_item',
+        'attribute',
+        'diff',
+        'missed_deletion',
+        'waiting_change',
+        'pending_callback',
+        'history',
+        'mcp_answer',
+        'mcp_task',
+        'approval',
+        'idempotent_request',
+        'job',
+        'job_entry',
+      ],
+    )
+  })
+
+  // SQLite reads a long column to reach those behind it.
+  it('has its long columns behind the others (HTTP-41)', () => {
+    const long = new Set([
+      'value',
+      'data',
+      'deletions',
+      'changes',
+      'body',
+      'content',
+      'call',
+      'outcome',
+      'arguments',
+      'answer',
     ])
+    assert.deepEqual(
+      rowTables.map(({ name, columns }) => [name, columns.slice(columns.findIndex((column = '') => long.has(column)))]),
+      [
+        ['property', ['value']],
+        ['list_item', ['value']],
+        ['attribute', ['data']],
+        ['diff', ['data', 'deletions']],
+        ['missed_deletion', ['data']],
+        ['waiting_change', ['changes']],
+        ['pending_callback', ['body']],
+        ['history', ['content']],
+        ['mcp_answer', ['body']],
+        ['mcp_task', ['call', 'outcome']],
+        ['approval', ['arguments']],
+        ['idempotent_request', ['answer']],
+        ['job', ['data']],
+        // `outcome` is a word here.
+        ['job_entry', ['outcome', 'attempts', 'sent_at', 'answered_at', 'status', 'reason', 'data']],
+      ],
+    )
   })
 })

@@ -17,6 +17,8 @@ export interface HeavyActor {
   readonly id: string
   /** The id of a webhook. */
   readonly webhook: string
+  /** The id of the AI client's relationship. */
+  readonly appPeer: string
   /** The headers of each caller: the owner with the passphrase, in a browser, a peer, an app with a key, an AI client. */
   readonly callers: Readonly<Record<CallerName, Readonly<Record<string, string>>>>
 }
@@ -59,6 +61,7 @@ export async function fillHeavyActor(service: TestService, options: HeavyOptions
   onStep('items')
   await addItems(service, actor, Math.ceil(bytes / 4 / 400))
   onStep('relationships')
+  await relateTo(service, actor, { peerId: 'asking', approved: false })
   const peer = await relateTo(service, actor, { peerId: samplePeer, baseuri: `https://peer.example.com/${samplePeer}` })
   await addRelationships(filling, relationships)
   onStep('records')
@@ -69,15 +72,17 @@ export async function fillHeavyActor(service: TestService, options: HeavyOptions
   if (handle === undefined) throw new Error('The actor does not exist')
   const everything = { patterns: ['*'], operations: ['read'] as const }
   const { key } = await handle.keys.create({ name: 'heavy', grants: { properties: everything, resources: everything } })
+  const client = await authorizeClient(service, actor)
   return {
     id: actor.id,
     webhook,
+    appPeer: client.peerId,
     callers: {
       owner: { authorization: actor.authorization },
       browser: (await OwnersBrowser.open(service, actor)).headers,
       peer: { authorization: `Bearer ${peer.secret}` },
       app: { authorization: `Bearer ${key}` },
-      client: { authorization: `Bearer ${(await authorizeClient(service, actor)).token}` },
+      client: { authorization: `Bearer ${client.token}` },
     },
   }
 }

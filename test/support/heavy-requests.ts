@@ -69,6 +69,9 @@ export function heavyReads(actor: HeavyActor): readonly HeavyRequest[] {
     of('propertiesPage searched', '/:actor/www/properties?q=name'),
     of('propertyPage of a long value', '/:actor/www/properties/color'),
     of('peerPage of a question', `/:actor/www/trust/${samplePeer}?ask=properties.read&target=color`),
+    of('peerPage of a request', '/:actor/www/trust/asking'),
+    of('peerPage of an app', `/:actor/www/trust/${encodeURIComponent(actor.appPeer)}`),
+    of('propertyPage with its viewers', '/:actor/www/properties/color?viewers=1'),
     of('trustPage searched', '/:actor/www/trust?q=peer'),
     ...mcpReads(),
   ]

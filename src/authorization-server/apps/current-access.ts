@@ -1,6 +1,7 @@
 /** Who has access to the data of an actor at this moment, and what the permission checks decide about them. */
 import { hasEnded } from '../client.ts'
 import type { Clients } from '../clients.ts'
+import { filterInTurns, mapInTurns } from '../../permission/in-turns.ts'
 import type { Operation } from '../../permission/operation.ts'
 import type { Permission, Related } from '../../permission/permission.ts'
 import type { Store } from '../../store/store.ts'
@@ -42,9 +43,9 @@ export class CurrentAccess {
   async withAccess(trusts: readonly Trust[]): Promise<readonly Trust[]> {
     const { clients, now } = this.#deps
     const at = now()
-    const approved = trusts.filter((trust) => isApprovedAt(trust, at))
+    const approved = await filterInTurns(trusts, (trust) => isApprovedAt(trust, at))
     const registered = await clients.registered(approved.flatMap(({ facts }) => facts.oauth_client_id ?? []))
-    return approved.filter(({ facts }) => {
+    return filterInTurns(approved, ({ facts }) => {
       const client = registered.get(facts.oauth_client_id ?? '')
       return client === undefined || !hasEnded(client, at)
     })
@@ -53,8 +54,12 @@ export class CurrentAccess {
   /** Adds the verdicts to relationships that have access. Reads the rules of all with one statement. */
   async withRights(actorId: string, trusts: readonly Trust[]): Promise<readonly TrustWithRights[]> {
     const { store, permission } = this.#deps
-    const relations = trusts.map((trust) => ({ trust, actorId, caller: callerOf({ ...trust, approved: true }) }))
+    const relations = await mapInTurns(trusts, (trust) => ({
+      trust,
+      actorId,
+      caller: callerOf({ ...trust, approved: true }),
+    }))
     const judgeOf = await store.read((q) => permission.judgeEach(q, relations))
-    return relations.map((relation) => ({ trust: relation.trust, judge: judgeOf(relation) }))
+    return mapInTurns(relations, (relation) => ({ trust: relation.trust, judge: judgeOf(relation) }))
   }
 }

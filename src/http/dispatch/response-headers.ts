@@ -1,4 +1,5 @@
 /** The headers that every response carries, and the rules for HEAD and streams. */
+import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../observe/log.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { logError, toServiceError } from '../edge/error-response.ts'
@@ -45,7 +46,7 @@ export class ResponseHeaders {
   async *#counted(route: string, stream: AsyncIterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
     this.#metrics.streamsOpen(route, 1)
     try {
-      yield* stream
+      yield* inTurns(stream)
     } catch (error) {
       // The status is sent already: the log is the only place that names the reason.
       logError(this.#log, toServiceError(error))
@@ -53,6 +54,20 @@ export class ResponseHeaders {
     } finally {
       this.#metrics.streamsOpen(route, -1)
     }
+  }
+}
+
+/** Other work runs after this much of a stream, because the store may have the next pieces without waiting. */
+const lengthOfTurn = 65_536
+
+async function* inTurns(stream: AsyncIterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
+  let length = 0
+  for await (const piece of stream) {
+    yield piece
+    length += piece.length
+    if (length < lengthOfTurn) continue
+    length = 0
+    await setImmediate()
   }
 }
 

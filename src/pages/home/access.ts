@@ -1,6 +1,7 @@
 /** Chooses the places of the access map, and decides what each person or app can do with them. */
 import type { Right } from '../../permission/operation.ts'
 import type { Judge } from '../../authorization-server/apps/current-access.ts'
+import { mapInTurns } from '../../permission/in-turns.ts'
 import type { MapAccess, MapPlace } from './values.ts'
 
 /** An operation that an application declares. */
@@ -40,37 +41,57 @@ const maxPlaces = 8
 const weights = { none: 0, part: 1, view: 2, edit: 3 } as const
 type DataAccess = keyof typeof weights
 
-export function decideMap(
+export async function decideMap(
   subjects: readonly MapSubject[],
   properties: readonly MapProperty[],
   others: OtherPlaces,
-): DecidedMap {
+): Promise<DecidedMap> {
   const room = maxPlaces - (others.calls === null ? 0 : 1)
-  const shown = properties.length <= room ? properties : mostAccessed(subjects, properties).slice(0, room - 1)
+  const decided = await decideAll(subjects, properties)
+  const shown = decided.length <= room ? decided : mostAccessed(subjects, decided).slice(0, room - 1)
   const isShown = new Set(shown)
-  const rest = properties.filter((property) => !isShown.has(property))
+  const rest = decided.filter((each) => !isShown.has(each))
   const places = [
-    ...shown.map(({ place }) => place()),
+    ...shown.map(({ property }) => property.place()),
     ...(rest.length === 0 ? [] : [others.rest(rest.length)]),
     ...(others.calls === null ? [] : [others.calls]),
   ]
   const access = subjects.map(({ judge, calls }) => [
-    ...shown.map((property) => accessTo(judge, property)),
+    ...shown.map(({ accessOf }) => accessOf.get(judge) ?? 'none'),
     ...(rest.length === 0 ? [] : [mostAccessTo(judge, rest)]),
     ...(others.calls === null ? [] : [accessToCalls(judge, calls)]),
   ])
   return { places, access }
 }
 
+interface DecidedProperty {
+  readonly property: MapProperty
+  readonly accessOf: ReadonlyMap<Judge, DataAccess>
+}
+
+/** Asks each set of rights once for each property. */
+function decideAll(
+  subjects: readonly MapSubject[],
+  properties: readonly MapProperty[],
+): Promise<readonly DecidedProperty[]> {
+  const judges = [...new Set(subjects.map(({ judge }) => judge))]
+  return mapInTurns(properties, (property) => ({
+    property,
+    accessOf: new Map(judges.map((judge) => [judge, accessTo(judge, property)])),
+  }))
+}
+
 /** Sorts by the access that all people and apps together have, the most accessed first. */
-function mostAccessed(subjects: readonly MapSubject[], properties: readonly MapProperty[]): readonly MapProperty[] {
-  const alike = Map.groupBy(subjects, ({ judge }) => judge)
-  const weightOf = (property: MapProperty): number =>
-    [...alike].reduce((sum, [judge, sharing]) => sum + weights[accessTo(judge, property)] * sharing.length, 0)
+function mostAccessed(
+  subjects: readonly MapSubject[],
+  properties: readonly DecidedProperty[],
+): readonly DecidedProperty[] {
+  const weightOf = ({ accessOf }: DecidedProperty): number =>
+    subjects.reduce((sum, { judge }) => sum + weights[accessOf.get(judge) ?? 'none'], 0)
   return properties
-    .map((property) => ({ property, weight: weightOf(property) }))
+    .map((decided) => ({ decided, weight: weightOf(decided) }))
     .toSorted((a, b) => b.weight - a.weight)
-    .map(({ property }) => property)
+    .map(({ decided }) => decided)
 }
 
 function accessTo(judge: Judge, { name, isList, hasParts }: MapProperty): DataAccess {
@@ -84,12 +105,11 @@ function accessTo(judge: Judge, { name, isList, hasParts }: MapProperty): DataAc
 }
 
 /** The most access to any of the properties. */
-function mostAccessTo(judge: Judge, properties: readonly MapProperty[]): DataAccess {
+function mostAccessTo(judge: Judge, properties: readonly DecidedProperty[]): DataAccess {
   let most: DataAccess = 'none'
-  for (const property of properties) {
-    const access = accessTo(judge, property)
+  for (const { accessOf } of properties) {
+    const access = accessOf.get(judge) ?? 'none'
     if (weights[access] > weights[most]) most = access
-    if (most === 'edit') break
   }
   return most
 }

@@ -62,7 +62,7 @@ export async function accessMapOf(
   const names = new Map<MapPlace, string>()
   const properties = data.properties.map((datum) => mapProperty(datum, context, names))
   const more = data.total - properties.length
-  const { places, access } = decideMap(subjects, properties, otherPlaces(deps.declared, context, more))
+  const { places, access } = await decideMap(subjects, properties, otherPlaces(deps.declared, context, more))
   if (shown.length === 0 || places.length === 0) return null
   const details = await detailsOf(deps, context, [...names.values()])
   const people = shown.map((trust) => personOf(deps, trust, data.peers))

@@ -1,4 +1,5 @@
 /** The pages of properties. */
+import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
 import type { History } from '../../history/history.ts'
@@ -48,6 +49,8 @@ export interface PropertyPageDeps extends PageDeps, KindViewDeps, ViewersDeps, P
 
 /** Properties per page. */
 const rowsOnAPage = 100
+/** The rows that are made without other work in between. */
+const rowsOfOneTurn = 16
 
 /** @param refused The refused form and the reason. */
 export async function showProperties(
@@ -151,6 +154,8 @@ async function shownRows(
     for (const property of page) {
       const row = await rowOf(deps, context, property)
       rows.set(property.name, { row, plain: plainOf(property, row.kind) })
+      // Each row asks for the rights of up to 100 overrides.
+      if (rows.size % rowsOfOneTurn === 0) await setImmediate()
     }
   }
   return names.flatMap((name) => rows.get(name) ?? [])

@@ -3,6 +3,7 @@ import type { CurrentAccess, Judge } from '../../authorization-server/apps/curre
 import { isProgram } from '../../trust/trust.ts'
 import type { Trusts } from '../../trust/trusts.ts'
 import type { Messages } from '../languages/language.ts'
+import { filterInTurns, mapInTurns } from '../../permission/in-turns.ts'
 import { type PeerNameDeps, peersOf } from '../shared/peer-names.ts'
 import type { PropertyRow, PropertyViewer } from './values.ts'
 
@@ -21,16 +22,18 @@ export async function viewersFor(deps: ViewersDeps, actorId: string, messages: M
   const { currentAccess, trusts } = deps
   const viewers = await currentAccess.withAccess(await trusts.list(actorId))
   const sets = Map.groupBy(await currentAccess.withRights(actorId, viewers), ({ judge }) => judge)
-  const shown = [...sets].slice(0, maxSets)
+  const shown = [...sets].slice(0, maxSets).map(([judge, alike]) => {
+    const apps = alike.filter(({ trust }) => isProgram(trust)).length
+    return { judge, apps, people: alike.length - apps }
+  })
   const isPart = sets.size > maxSets
   return (property) => {
     let people = 0
     let apps = 0
-    for (const [judge, alike] of shown) {
-      if (!views(judge, property)) continue
-      const programs = alike.filter(({ trust }) => isProgram(trust)).length
-      apps += programs
-      people += alike.length - programs
+    for (const set of shown) {
+      if (!views(set.judge, property)) continue
+      apps += set.apps
+      people += set.people
     }
     const words = messages.properties
     const said = people + apps === 0 ? words.onlyYou : words.visibleTo(people, apps)
@@ -60,11 +63,12 @@ export async function namedViewers(
   const peers = await peersOf(deps, actorId, messages)
   const withAccess = await deps.currentAccess.withAccess(peers.trusts)
   const sets = Map.groupBy(await deps.currentAccess.withRights(actorId, withAccess), ({ judge }) => judge)
-  const found = [...sets].flatMap(([judge, alike]) => {
-    if (!views(judge, property)) return []
-    const canEdit = edits(judge, property)
-    return alike.map(({ trust }) => ({ peer: peers.nameOf(trust.peerId), can_edit: canEdit }))
-  })
+  const viewing = await filterInTurns([...sets], ([judge]) => views(judge, property))
+  const rights = await mapInTurns(viewing, ([judge, alike]) => ({ alike, canEdit: edits(judge, property) }))
+  const found = await mapInTurns(
+    rights.flatMap(({ alike, canEdit }) => alike.map(({ trust }) => ({ peerId: trust.peerId, canEdit }))),
+    ({ peerId, canEdit }) => ({ peer: peers.nameOf(peerId), can_edit: canEdit }),
+  )
   const viewers = found.toSorted((a, b) => (a.peer.name < b.peer.name ? -1 : 1)).slice(0, maxNamed)
   return { viewers, others: found.length - viewers.length }
 }

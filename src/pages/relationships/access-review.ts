@@ -1,5 +1,6 @@
 /** Computes what a trust type allows a peer in the owner's account, from the rules that the service enforces. */
 import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { Override } from '../../trust/override-store.ts'
 import { typesForPeople } from '../../permission/offered-types.ts'
 import { decide } from '../../permission/decision.ts'
@@ -11,6 +12,7 @@ import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
 import type { Messages } from '../languages/language.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
+import { filterInTurns } from '../../permission/in-turns.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
 /** Returns the trust types for people, least access first, each with its rights in words. */
@@ -28,36 +30,39 @@ export function choicesOf(deps: RelationshipPageDeps, messages: Messages): reado
   }))
 }
 
-/** The highest limit of `TROUPE_MAX_FILES`. */
-const maxFiles = 100_000
+/** The files that one statement reads. */
+const filesOfPage = 1000
 
-type Names = { readonly [category in RuledCategory]: readonly string[] }
+export interface OwnNames {
+  readonly names: { readonly [category in RuledCategory]: readonly string[] }
+  /** The properties that are lists, by name. */
+  readonly lists: ReadonlySet<string>
+}
 
 /** Returns the current names in the account by category, and which of the properties are lists. */
 export async function ownNames(
   deps: RelationshipPageDeps,
   { actor, caller }: PageExchange,
   isApp: boolean,
-): Promise<{ readonly names: Names; readonly lists: ReadonlySet<string> }> {
+): Promise<OwnNames> {
+  const declared = deps.declared.names(isApp)
   const properties: string[] = []
+  const resources: string[] = [...declared.resources]
   const lists = new Set<string>()
   for await (const page of deps.properties.namePages({ actor, caller }))
     for (const { name, kind } of page) {
       properties.push(name)
+      if (isApp) resources.push(uriOf(name))
       if (holdsItems(kind)) lists.add(name)
     }
-  const { files } = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after: '', limit: maxFiles })
-  const declared = deps.declared.names(isApp)
-  const resources = [...declared.resources, ...(isApp ? properties.map(uriOf) : [])]
-  return {
-    names: {
-      properties,
-      files: files.map(({ name }) => name),
-      ...declared,
-      resources,
-    },
-    lists,
+  const files: string[] = []
+  for (let after: string | null = ''; after !== null; ) {
+    const page = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after, limit: filesOfPage })
+    for (const { name } of page.files) files.push(name)
+    after = page.next
+    await setImmediate()
   }
+  return { names: { properties, files, ...declared, resources }, lists }
 }
 
 /** @param fields Hidden fields of the form that executes the reviewed change. */
@@ -81,7 +86,7 @@ export async function accessReview(
     level: trustTypeName(relationships.types, relationship),
     rights: rightsInWords(rules, messages, isApp),
     reach: reachInWords(relationship, isApp, messages),
-    now: dataAccess(rules, await ownNames(deps, exchange, isApp), isApp, messages),
+    now: await dataAccess(rules, await ownNames(deps, exchange, isApp), isApp, messages),
     needs_confirmation: relationships.types.needsConfirmation(relationship),
     fields: { ...fields, reviewed: reviewedVersion(relationship, rules) },
   }
@@ -95,27 +100,27 @@ function reviewedVersion(relationship: string, rules: EffectiveRules): string {
 /** Maximum number of names to show. */
 const maxNamed = 20
 
-function dataAccess(
+async function dataAccess(
   rules: EffectiveRules,
-  { names, lists }: Awaited<ReturnType<typeof ownNames>>,
+  { names, lists }: OwnNames,
   isApp: boolean,
   messages: Messages,
-): DataAccess[] {
+): Promise<readonly DataAccess[]> {
   const categories = isApp ? ruledCategories : (['properties', 'files', 'methods', 'actions'] as const)
-  return categories.flatMap((category) =>
-    grantableOf[category].flatMap((operation) => {
+  const found: DataAccess[] = []
+  for (const category of categories) {
+    for (const operation of grantableOf[category]) {
       // Only lists accept items.
-      const all = operation === 'append' ? names[category].filter((name) => lists.has(name)) : names[category]
-      const reached = all.filter((target) => decide(rules, { category, operation, target }).allowed)
-      if (reached.length === 0) return []
+      const all = operation === 'append' ? [...lists] : names[category]
+      const reached = await filterInTurns(all, (target) => decide(rules, { category, operation, target }).allowed)
+      if (reached.length === 0) continue
       const inWords = messages.reached[operation === 'append' ? 'lists' : category]
-      return [
-        {
-          text: inWords(verbOf(operation, messages), reached.length, all.length),
-          names: reached.slice(0, maxNamed),
-          more: Math.max(0, reached.length - maxNamed),
-        },
-      ]
-    }),
-  )
+      found.push({
+        text: inWords(verbOf(operation, messages), reached.length, all.length),
+        names: reached.slice(0, maxNamed),
+        more: Math.max(0, reached.length - maxNamed),
+      })
+    }
+  }
+  return found
 }

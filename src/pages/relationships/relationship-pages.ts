@@ -41,7 +41,7 @@ import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName, trustRow } from '../shared/trust-rows.ts'
-import { mapInTurns } from '../listing/in-turns.ts'
+import { mapInTurns } from '../../permission/in-turns.ts'
 import type { PeerQuery, RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
@@ -188,7 +188,7 @@ export async function showPeer(
     access: await accessTableOf(deps, view, account, values.actor_www),
     edits_access: asked.editsAccess,
     reach: reachInWords(trust.relationship, isApp, messages),
-    fieldsets: fieldsets(fields, base, account.names, messages),
+    fieldsets: await fieldsets(fields, base, account.names, messages),
     preview: hasPreview(sent)
       ? await previewOf(deps, exchange, { base, before: own, after: sent.override ?? {}, fields, isApp })
       : null,
@@ -283,7 +283,7 @@ async function previewOf(
   const { messages } = deps.languages.of(exchange.request)
   return {
     lines: rightsInWords(then, messages, isApp),
-    ...differences(now, then, await ownNames(deps, exchange, isApp), messages),
+    ...(await differences(now, then, await ownNames(deps, exchange, isApp), messages)),
     fields: hiddenFieldsOf(fields),
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '../../permission/rules.ts'
 import { covers, reachesBelow } from '../../permission/pattern.ts'
 import type { Messages } from '../languages/language.ts'
+import { filterInTurns } from '../../permission/in-turns.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import type { RightsFields, RightsFieldset } from './values.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -85,47 +86,51 @@ export function overrideBody(rules: OverrideRules): JsonText {
 }
 
 /** @param names The names in the account by category, which the patterns are compared with. */
-export function fieldsets(
+export async function fieldsets(
   fields: Fields,
   base: EffectiveRules,
   names: Readonly<Record<RuledCategory, readonly string[]>>,
   messages: Messages,
-): readonly RightsFieldset[] {
+): Promise<readonly RightsFieldset[]> {
   const byType = new Map(rightsInWords(base, messages).map((line) => [line.category, line.sentences]))
-  return ruledCategories.map((category) => {
+  const sets: RightsFieldset[] = []
+  for (const category of ruledCategories) {
     const { patterns, excluded_patterns: excluded, allowed, denied } = fields[category]
     const isData = category === 'properties' || category === 'resources'
-    return {
+    sets.push({
       category,
       subject: messages.subjects[category],
       fields: fields[category],
-      matches: matchesOf(fields[category], names[category]),
+      matches: await matchesOf(fields[category], names[category]),
       name_count: names[category].length,
       operations: grantableOf[category],
       by_type: byType.get(category) ?? [],
       has_patterns: isData || patterns !== '' || excluded !== '' || base[category]?.patterns !== undefined,
       has_names: !isData || allowed !== '' || denied !== '' || base[category]?.allowed !== undefined,
-    }
-  })
+    })
+  }
+  return sets
 }
 
 /** Comparisons of a name with a pattern for one field. More would take too long. */
 const maxCompared = 25_000
 
 /** Counts the names that each field matches, as a whole or in part. */
-function matchesOf(fields: RightsFields, names: readonly string[]): RightsFieldset['matches'] {
-  const count = (text: string): number | null => {
+async function matchesOf(fields: RightsFields, names: readonly string[]): Promise<RightsFieldset['matches']> {
+  const count = async (text: string): Promise<number | null> => {
     const patterns = namesIn(text)
+    if (patterns.length === 0) return 0
     if (patterns.length * names.length > maxCompared) return null
-    return names.filter((name) => patterns.some((pattern) => covers(pattern, name) || reachesBelow(pattern, name)))
-      .length
+    const matches = (name: string): boolean =>
+      patterns.some((pattern) => covers(pattern, name) || reachesBelow(pattern, name))
+    return (await filterInTurns(names, matches)).length
   }
   const { patterns, excluded_patterns, allowed, denied } = fields
   return {
-    patterns: count(patterns),
-    excluded_patterns: count(excluded_patterns),
-    allowed: count(allowed),
-    denied: count(denied),
+    patterns: await count(patterns),
+    excluded_patterns: await count(excluded_patterns),
+    allowed: await count(allowed),
+    denied: await count(denied),
   }
 }
 

@@ -126,14 +126,14 @@ CREATE TABLE property (
   name TEXT_KEY NOT NULL,
   -- No CHECK: SQLite would have to rebuild the table for each new kind.
   kind TEXT NOT NULL,
-  -- JSON of the value, or of what the kind keeps in place of one, such as the list's head (list/list-head.ts).
-  value TEXT NOT NULL,
   -- JSON of who made the last change, and how (origin.ts).
   origin TEXT NOT NULL DEFAULT '',
   -- CRC-32 of value and key (store/checksum.ts): detects a flipped bit.
   checksum BIGINT,
   -- The declared version of the value. For a list, of its items, besides those that marks in list_index name.
   version BIGINT NOT NULL DEFAULT 1,
+  -- JSON of the value, or of what the kind keeps in place of one, such as the list's head (list/list-head.ts).
+  value TEXT NOT NULL,
   PRIMARY KEY (actor_id, name)
 ) STRICT;
 
@@ -152,11 +152,11 @@ CREATE TABLE list_item (
   list TEXT_KEY NOT NULL,
   item BIGINT NOT NULL,
   revision BIGINT NOT NULL,
-  value TEXT NOT NULL,
   origin TEXT NOT NULL DEFAULT '',
   checksum BIGINT,
   -- The declared version of the value.
   version BIGINT NOT NULL DEFAULT 1,
+  value TEXT NOT NULL,
   PRIMARY KEY (actor_id, list, item)
 ) STRICT;
 
@@ -255,8 +255,8 @@ CREATE TABLE attribute (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
   bucket TEXT_KEY NOT NULL,
   name TEXT_KEY NOT NULL,
-  data TEXT NOT NULL,
   timestamp BIGINT NOT NULL,
+  data TEXT NOT NULL,
   PRIMARY KEY (actor_id, bucket, name)
 ) STRICT;
 
@@ -548,9 +548,10 @@ CREATE UNIQUE INDEX invitation_by_code ON invitation (actor_id, code_hash);
 CREATE UNIQUE INDEX trust_by_secret ON trust (actor_id, secret_hash);
 CREATE INDEX trust_by_next_secret ON trust (actor_id, next_secret_hash) WHERE next_secret_hash IS NOT NULL;
 CREATE INDEX trust_by_client ON trust (client_id) WHERE client_id IS NOT NULL;
--- Every page of an owner counts the waiting requests and the failing subscriptions.
-CREATE INDEX trust_pending ON trust (actor_id) WHERE approved = 0 AND peer_approved = 1;
-CREATE INDEX trust_paused ON trust (actor_id) WHERE open_until IS NOT NULL;
+-- Every page of an owner counts the waiting requests and the failing subscriptions. SQLite uses an index with the actor alone
+-- only where the table has no primary key that begins with the actor, so the counted columns follow.
+CREATE INDEX trust_pending ON trust (actor_id, established_via) WHERE approved = 0 AND peer_approved = 1;
+CREATE INDEX trust_paused ON trust (actor_id, open_until) WHERE open_until IS NOT NULL;
 
 -- Actors that this actor created at another service.
 CREATE TABLE companion (
@@ -634,7 +635,6 @@ CREATE TABLE diff (
   -- 'diff', 'resync' without data (the peer fetches the full state), 'full' (the full state), or 'erasure' (what the peer may no
   -- longer read).
   kind TEXT NOT NULL,
-  data TEXT NOT NULL,
   -- 1: the values replace the previous ones. 0: they are merged.
   replaces BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
@@ -642,6 +642,7 @@ CREATE TABLE diff (
   cleared_at BIGINT,
   -- Number of changes that led to this one, each made by a handler of the one before. Limits loops between actors.
   hops BIGINT NOT NULL DEFAULT 0,
+  data TEXT NOT NULL,
   -- The part of the data that deletes names, in the same form. Empty: it deletes none.
   deletions TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
@@ -659,10 +660,10 @@ CREATE TABLE missed_deletion (
   subscription_id TEXT_KEY NOT NULL,
   -- `name` and a name, or `diff` and a sequence number.
   about TEXT_KEY NOT NULL,
-  -- The deletion, as in a diff of the subscription.
-  data TEXT NOT NULL,
   -- 1: the peer was shown the names. 0: its rights decide whether it may learn them.
   is_shown BIGINT NOT NULL,
+  -- The deletion, as in a diff of the subscription.
+  data TEXT NOT NULL,
   PRIMARY KEY (actor_id, peer_id, subscription_id, about),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
     REFERENCES publisher_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
@@ -672,8 +673,6 @@ CREATE TABLE missed_deletion (
 CREATE TABLE waiting_change (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
   position BIGINT NOT NULL,
-  -- JSON of the changes of one transaction (publication/waiting-store.ts).
-  changes TEXT NOT NULL,
   -- The last subscription that has its diffs. Empty: none has.
   peer_id TEXT_KEY NOT NULL DEFAULT '',
   subscription_id TEXT_KEY NOT NULL DEFAULT '',
@@ -682,6 +681,8 @@ CREATE TABLE waiting_change (
   due_at BIGINT NOT NULL,
   hops BIGINT NOT NULL DEFAULT 0,
   origin TEXT NOT NULL DEFAULT '',
+  -- JSON of the changes of one transaction (publication/waiting-store.ts).
+  changes TEXT NOT NULL,
   PRIMARY KEY (actor_id, position)
 ) STRICT;
 
@@ -710,7 +711,8 @@ CREATE TABLE delivery (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX delivery_by_age ON delivery (written_at);
-CREATE INDEX delivery_failed ON delivery (actor_id) WHERE outcome = 'failed' AND acknowledged_at IS NULL;
+CREATE INDEX delivery_failed ON delivery (actor_id, outcome, acknowledged_at)
+  WHERE outcome = 'failed' AND acknowledged_at IS NULL;
 
 -- Consecutive sequence numbers that were delivered, in one row. Their rows in `delivery` keep outcome 'waiting'.
 CREATE TABLE delivery_run (
@@ -777,8 +779,8 @@ CREATE TABLE pending_callback (
   peer_id TEXT_KEY NOT NULL,
   subscription_id TEXT_KEY NOT NULL,
   sequence BIGINT NOT NULL,
-  body TEXT NOT NULL,
   received_at BIGINT NOT NULL,
+  body TEXT NOT NULL,
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
     REFERENCES subscriber_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
@@ -995,8 +997,6 @@ CREATE TABLE history (
   operation TEXT NOT NULL,
   -- 1 when the property existed before.
   existed BIGINT NOT NULL,
-  -- The value before, or the steps of the change of a list. NULL when there was none, or it was too long to keep.
-  content TEXT,
   characters BIGINT NOT NULL,
   version BIGINT NOT NULL,
   -- The checksum of the value as the property had it.
@@ -1006,6 +1006,8 @@ CREATE TABLE history (
   caller TEXT NOT NULL,
   request TEXT NOT NULL,
   origin TEXT NOT NULL,
+  -- The value before, or the steps of the change of a list. NULL when there was none, or it was too long to keep.
+  content TEXT,
   PRIMARY KEY (actor_id, seq)
 ) STRICT;
 
@@ -1091,18 +1093,18 @@ CREATE TABLE mcp_task (
   peer_id TEXT_KEY NOT NULL,
   client_id TEXT_KEY NOT NULL,
   tool TEXT NOT NULL,
-  -- Sealed JSON: arguments, and the input that the client gave before the task began.
-  call TEXT NOT NULL,
   -- 'working', 'input_required', 'completed', 'failed', 'cancelled'.
   status TEXT NOT NULL,
   status_message TEXT NOT NULL,
-  -- Sealed JSON that belongs to the status: input_requests with the answers so far, result, or error.
-  outcome TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
   -- The running process renews this lease. After its end the process counts as dead.
   leased_until BIGINT NOT NULL,
+  -- Sealed JSON: arguments, and the input that the client gave before the task began.
+  call TEXT NOT NULL,
+  -- Sealed JSON that belongs to the status: input_requests with the answers so far, result, or error.
+  outcome TEXT NOT NULL,
   PRIMARY KEY (actor_id, task_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
 ) STRICT;
@@ -1121,14 +1123,14 @@ CREATE TABLE approval (
   operation TEXT NOT NULL,
   -- Hash of operation and arguments. An approval is valid for the same call only.
   digest TEXT_KEY NOT NULL,
-  -- Sealed JSON, shown to the owner.
-  arguments TEXT NOT NULL,
   -- 'waiting', 'approved', 'denied', 'used'.
   state TEXT NOT NULL,
   -- How often the call ran: once, and again after each round of questions to the client.
   runs BIGINT NOT NULL DEFAULT 0,
   created_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
+  -- Sealed JSON, shown to the owner.
+  arguments TEXT NOT NULL,
   PRIMARY KEY (actor_id, approval_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
 ) STRICT;
@@ -1147,9 +1149,9 @@ CREATE TABLE idempotent_request (
   request TEXT NOT NULL,
   -- 0 while the request runs. Stays 0 when its process dies.
   answered BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
   -- Sealed JSON: status, headers, body.
   answer TEXT NOT NULL,
-  created_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, key)
 ) STRICT;
 
@@ -1181,8 +1183,8 @@ CREATE TABLE job (
   -- has the host of its URL. Of an import: `data` has its state as JSON.
   at BIGINT,
   entry_id TEXT NOT NULL DEFAULT '',
-  data TEXT NOT NULL DEFAULT '',
   hops BIGINT NOT NULL DEFAULT 0,
+  data TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, kind, id)
 ) STRICT;
 
@@ -1199,8 +1201,6 @@ CREATE TABLE job_entry (
   entry_id TEXT NOT NULL,
   -- 'property_changed', 'list_changed' or 'test'.
   type TEXT NOT NULL,
-  -- JSON of the change, and of its origin (origin.ts).
-  data TEXT NOT NULL,
   origin TEXT NOT NULL,
   hops BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
@@ -1212,6 +1212,8 @@ CREATE TABLE job_entry (
   -- Status of the last response of a webhook. Null: none.
   status BIGINT,
   reason TEXT NOT NULL DEFAULT '',
+  -- JSON of the change, and of its origin (origin.ts).
+  data TEXT NOT NULL,
   PRIMARY KEY (actor_id, kind, job_id, number),
   FOREIGN KEY (actor_id, kind, job_id) REFERENCES job (actor_id, kind, id) ON DELETE CASCADE
 ) STRICT;

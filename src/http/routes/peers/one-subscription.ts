@@ -145,7 +145,7 @@ async function* pollPieces({ subscription, diffs, isCut, shown }: Shown): AsyncG
   const members = Object.entries(numbers).map(([name, number]) => [name, known(String(number))] as const)
   yield `${object([...namesOf(subscription), ...members]).slice(0, -1)},"data":[`
   for (const [at, diff] of diffs.entries()) {
-    if (at > 0) await setImmediate()
+    await setImmediate()
     const { sequence, createdAt, data, replaces } = shown(diff)
     yield `${at === 0 ? '' : ','}{"sequence":${sequence},"timestamp":${stringText(timestamp(createdAt))},"data":`
     yield data
