@@ -189,8 +189,8 @@ export interface EntryRow {
   readonly origin: string
 }
 
-const selected = `seq, at, name, kind, operation, existed, content, characters, version, checksum,
-  caller_kind AS "callerKind", caller, request, origin`
+const selected = `h.seq, h.at, h.name, h.kind, h.operation, h.existed, h.content, h.characters, h.version, h.checksum,
+  h.caller_kind AS "callerKind", h.caller, h.request, h.origin`
 
 /** Which entries to read. Null and absent: any. */
 export interface EntryFilter {
@@ -209,9 +209,18 @@ export interface EntryQuery extends EntryFilter {
   /** Returns only entries with a lower number. */
   readonly before: number | null
   readonly limit: number
+  /** The most bytes of the contents together. */
+  readonly maxBytes: number
+  /** This many entries are returned in any case. */
+  readonly least: number
 }
 
-/** The entries, newest first. */
+/** A found entry, with the number of entries that would have been found, at most one more than the limit. */
+interface FoundRow extends EntryRow {
+  readonly found: number
+}
+
+/** The entries, newest first. They are chosen by their sizes, so that the contents of others are not read. */
 export function findHistory(
   q: Queries,
   actorId: string,
@@ -224,16 +233,27 @@ export function findHistory(
     seq = null,
     before,
     limit,
+    maxBytes,
+    least,
   }: EntryQuery,
-): Promise<EntryRow[]> {
+): Promise<FoundRow[]> {
   return q.all(
-    `SELECT ${selected} FROM history WHERE actor_id = $1 AND (CAST($2 AS BIGINT) IS NULL OR seq < $2)
-       AND (CAST($3 AS TEXT) IS NULL OR name = $3)
-       AND (CAST($4 AS TEXT) IS NULL OR caller = $4)
-       AND (CAST($5 AS TEXT) IS NULL OR request = $5) AND (CAST($6 AS BIGINT) IS NULL OR at >= $6)
-       AND (CAST($7 AS BIGINT) IS NULL OR seq = $7)
-       AND (CAST($8 AS TEXT) IS NULL OR caller_kind = $8)
-     ORDER BY seq DESC LIMIT $9`,
+    `SELECT ${selected}, chosen.found FROM (
+       SELECT seq, COUNT(*) OVER () AS found, ROW_NUMBER() OVER (ORDER BY seq DESC) AS place,
+         SUM(bytes) OVER (ORDER BY seq DESC) AS bytes_until
+       FROM (
+         SELECT seq, COALESCE(octet_length(content), 0) AS bytes FROM history
+         WHERE actor_id = $1 AND (CAST($2 AS BIGINT) IS NULL OR seq < $2)
+           AND (CAST($3 AS TEXT) IS NULL OR name = $3)
+           AND (CAST($4 AS TEXT) IS NULL OR caller = $4)
+           AND (CAST($5 AS TEXT) IS NULL OR request = $5) AND (CAST($6 AS BIGINT) IS NULL OR at >= $6)
+           AND (CAST($7 AS BIGINT) IS NULL OR seq = $7)
+           AND (CAST($8 AS TEXT) IS NULL OR caller_kind = $8)
+         ORDER BY seq DESC LIMIT $9 + 1) AS sized
+     ) AS chosen CROSS JOIN history h
+     WHERE h.actor_id = $1 AND h.seq = chosen.seq AND chosen.place <= $9
+       AND (chosen.place <= $10 OR chosen.bytes_until <= $11)
+     ORDER BY h.seq DESC`,
     actorId,
     before,
     name,
@@ -243,6 +263,8 @@ export function findHistory(
     seq,
     callerKind,
     limit,
+    least,
+    maxBytes,
   )
 }
 

@@ -65,7 +65,14 @@ export interface HistoryQuery extends EntryFilter {
   readonly before?: number | null | undefined
   /** From 1 to 1000. Default: 100. */
   readonly limit?: number
+  /** The most bytes of what the changes of a page replaced. Default: 4 MiB. */
+  readonly maxBytes?: number
+  /** A page has this many entries also when they have more bytes. Default: 1. */
+  readonly least?: number
 }
+
+/** The most bytes of a page, unless the query has another number. */
+const bytesOfPage = 4_194_304
 
 /** The share of the limit of an actor that one entry may use. */
 const shareOfOne = 4
@@ -128,14 +135,17 @@ export class History implements ListHistory {
   }
 
   /** A page of entries, newest first. @throws ServiceError `bad_request` for an invalid limit; `value_corrupted` */
-  async page(actorId: string, { before = null, limit = 100, ...filter }: HistoryQuery = {}): Promise<HistoryPage> {
+  async page(
+    actorId: string,
+    { before = null, limit = 100, maxBytes = bytesOfPage, least = 1, ...filter }: HistoryQuery = {},
+  ): Promise<HistoryPage> {
     if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
       throw new ServiceError('bad_request', 'Cannot list the history: limit must be from 1 to 1000')
     const { store, now, maxAgeMs } = this.#deps
     const since = Math.max(filter.since ?? 0, now() - maxAgeMs)
-    const rows = await store.read((q) => findHistory(q, actorId, { ...filter, since, before, limit: limit + 1 }))
-    const entries = await entriesOf(actorId, rows.slice(0, limit))
-    return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null }
+    const rows = await store.read((q) => findHistory(q, actorId, { ...filter, since, before, limit, maxBytes, least }))
+    const entries = await entriesOf(actorId, rows)
+    return { entries, next: (rows[0]?.found ?? 0) > rows.length ? (rows.at(-1)?.seq ?? null) : null }
   }
 
   /** Like `page`, as the owner may see it: a hook decides about the present value, so older ones are not shown. */

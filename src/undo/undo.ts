@@ -56,6 +56,8 @@ export interface UndoOptions {
 
 /** The most changes that one undo takes back. */
 const maxEntries = 1000
+/** The most bytes that they replaced. */
+const maxBytes = 16_777_216
 
 /** The plan for a property. */
 type Plan =
@@ -106,13 +108,18 @@ export class Undo {
    * Takes back the changes that fit the filter, in one transaction. A property with a conflict keeps its content.
    *
    * @throws ServiceError `not_found` when the history has no such change; `bad_request` for more than 1,000 changes
+   *   or 16 MiB
    */
   async run(access: Access, which: EntryFilter, options: UndoOptions = {}): Promise<UndoResult> {
-    const { entries, next } = await this.#deps.history.page(access.actor.id, { ...which, limit: maxEntries })
+    const { entries, next } = await this.#deps.history.page(access.actor.id, {
+      ...which,
+      limit: maxEntries,
+      maxBytes,
+    })
     if (next !== null)
       throw new ServiceError(
         'bad_request',
-        `Cannot undo more than ${maxEntries} changes at once: choose a later time or a single property`,
+        `Cannot undo more than ${maxEntries} changes, or more than 16 MiB, at once: choose a later time or a single property`,
       )
     if (entries.length === 0) throw new ServiceError('not_found', 'Cannot undo: the history has no such change')
     const { plans, conflicts } = await this.#plan(access, entries.toReversed())

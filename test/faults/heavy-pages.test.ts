@@ -6,6 +6,7 @@ import { putValues } from '../../src/property/property-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { addRelationships } from '../support/heavy-actor.ts'
 import { explained, type Plan } from '../support/explained.ts'
+import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
@@ -44,6 +45,11 @@ async function addEntries(store: Store, actorId: string, count: number): Promise
       `/properties/${'p'.repeat(500)}`,
     ),
   )
+}
+
+interface HistoryPage {
+  readonly history: readonly { readonly id: number; readonly before?: string }[]
+  readonly next: number | null
 }
 
 interface Watched<T> {
@@ -148,6 +154,74 @@ forEachService((start, dialect) => {
           'SEARCH d USING COVERING INDEX delivery_failed (actor_id=? AND outcome=? AND acknowledged_at=?)',
         ],
       )
+    })
+  })
+
+  describe('a long history', () => {
+    const mostBytes = 4_194_304
+
+    it('is sent in pages of 4 MiB, or of one entry, and has each entry once (HTTP-42)', async () => {
+      const service = await start({ historySize: 67_108_864 })
+      const actor = await service.createActor()
+      const random = seeded(2)
+      // The letter has one byte or two, because the limit is one of bytes.
+      const values = Array.from({ length: 20 }, (_, n) => {
+        const size = random.pick([20, 40_000, 1_100_000, 1_900_000, 1_900_000])
+        return n + (random.below(2) === 0 ? 'x'.repeat(size) : 'é'.repeat(size / 2))
+      })
+      const bytes = values.map((value) => Buffer.byteLength(JSON.stringify(value)))
+      for (const value of [...values, 'last'])
+        assert.equal((await actor.request('PUT', '/properties/mood', JSON.stringify(value))).status, 204)
+      const pages: number[][] = []
+      for (let before = ''; ; ) {
+        const page = (await (await actor.request('GET', `/history?name=mood${before}`)).json()) as HistoryPage
+        pages.push(page.history.map(({ id }) => id))
+        for (const { id, before: value } of page.history) assert.ok(id === 1 || value === values[id - 2], String(id))
+        if (page.next === null) break
+        assert.equal(page.next, page.history.at(-1)?.id)
+        before = `&before=${page.next}`
+      }
+      assert.deepEqual(
+        pages.flat(),
+        Array.from({ length: 21 }, (_, n) => 21 - n),
+      )
+      const sizeOf = (ids: readonly number[]): number =>
+        ids.reduce((sum, id) => sum + (id === 1 ? 0 : (bytes[id - 2] ?? 0)), 0)
+      assert.ok(pages.length > 3)
+      for (const [n, page] of pages.entries()) {
+        assert.ok(page.length === 1 || sizeOf(page) <= mostBytes, page.join())
+        const following = pages[n + 1]?.[0]
+        assert.ok(following === undefined || sizeOf([...page, following]) > mostBytes, page.join())
+      }
+      const undone = await actor.request('POST', '/history/undo', { name: 'mood' })
+      assert.equal(undone.status, 400)
+      assert.match(
+        await undone.text(),
+        /Cannot undo more than 1000 changes, or more than 16 MiB, at once: choose a later time or a single property/,
+      )
+      assert.equal(await (await actor.request('GET', '/properties/mood')).text(), 'last')
+    })
+
+    it('is shown on pages of 4 MiB, or of one entry, each of which leads to the next one (HTTP-42)', async () => {
+      const service = await start({ historySize: 67_108_864 })
+      const actor = await service.createActor()
+      const browser = await OwnersBrowser.open(service, actor)
+      for (let n = 0; n < 6; n += 1)
+        assert.equal((await actor.request('PUT', '/properties/mood', `"${n}${'x'.repeat(1_900_000)}"`)).status, 204)
+      for (const query of ['', '?name=mood']) {
+        const shown: number[] = []
+        for (let path = `/history${query}`; path !== ''; ) {
+          const page = await (await browser.get(path)).text()
+          shown.push(page.match(/<input type="hidden" name="id" value="\d+">/g)?.length ?? 0)
+          path = /href="[^"]*\/www(\/history\?[^"]*before=\d+[^"]*)"/.exec(page)?.[1]?.replaceAll('&amp;', '&') ?? ''
+        }
+        assert.equal(
+          shown.reduce((sum, count) => sum + count, 0),
+          6,
+          `${query}: ${shown.join()}`,
+        )
+        assert.ok(shown.length > 2 && shown.every((count) => count >= 1 && count <= 3), `${query}: ${shown.join()}`)
+      }
     })
   })
 })

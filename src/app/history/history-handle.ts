@@ -35,7 +35,7 @@ export interface ChangeSelection {
 /** The changes of an actor that can be taken back. @experimental */
 export interface HistoryHandle {
   /**
-   * The changes, newest first. `next` is for `before` of the next page, and null on the last one.
+   * The changes, newest first, at most 4 MiB or one change. `next` is for `before` of the next page, and null on the last one.
    *
    * @throws ServiceError `bad_request` for a limit outside 1 to 1000 (default: 100).
    */
@@ -47,7 +47,7 @@ export interface HistoryHandle {
    * With `preview`, nothing changes.
    *
    * @throws ServiceError `not_found` when no change fits; `conflict` when none can be taken back; `bad_request` without
-   *   a member that selects changes, or for more than 1,000 changes.
+   *   a member that selects changes, or for more than 1,000 changes or 16 MiB.
    */
   undo(
     which: ChangeSelection,

@@ -22,7 +22,7 @@ import { reportingErrors, runOperation } from '../call/run-operation.ts'
 /** The most list items in one result. */
 export const itemsAtOnce = 100
 /** The most characters of values in one result. */
-const maxCharacters = 4_194_304
+const maxCharacters = 1_048_576
 const restNote =
   'More values do not fit into one result. Read each of the others at its own address, which resources/list names'
 

@@ -123,6 +123,7 @@ async function changesOf(deps: HistoryPageDeps, exchange: PageExchange<string, Q
     ...by,
     before: isLater ? before + 1 : before,
     limit: rowsOnAPage + (isLater ? 1 : 0),
+    least: isLater ? 2 : 1,
   })
   const entries = page.entries.filter(({ id }) => before === null || id < before)
   const next = page.next === null ? null : (entries.at(-1)?.id ?? null)

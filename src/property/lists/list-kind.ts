@@ -162,7 +162,7 @@ function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding =
 }
 
 /** The most characters of items in one result, unless the first item is longer. */
-const maxCharacters = 4_194_304
+const maxCharacters = 1_048_576
 
 /** The items until `last`, or until the index `end` of the first item that does not fit into one result. */
 async function itemsThatFit(

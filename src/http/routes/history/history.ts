@@ -55,7 +55,10 @@ const pageQuery = {
   caller: optional(stringField('Only changes by the peer or client with this id')),
   caller_kind: optional(choiceField('Only changes by callers of this kind', callerKinds)),
   since: optional(timeField('Only changes at or after this date or time (UTC)')),
-  limit: optional(integerField('Maximum number of entries', { least: 1, most: 1000 }), 100),
+  limit: optional(
+    integerField('Maximum number of entries; a page has at most 4 MiB, or one entry', { least: 1, most: 1000 }),
+    100,
+  ),
   before: optional(integerField('`next` of the previous page', { least: 1, most: Number.MAX_SAFE_INTEGER })),
 }
 
