@@ -9,7 +9,14 @@ import { parseAddress } from '../../actor/address.ts'
 import type { Log } from '../../observe/log.ts'
 import { randomToken } from '../../secret/random.ts'
 import { lifetimes } from '../../token/one-time.ts'
-import { personName, testPerson } from './test-person.ts'
+
+/** The person whom developers can choose with one click. */
+const testPerson = { name: 'Ada Lovelace', email: 'ada@example.com' } as const
+
+/** Returns the display name of a typed address: its part before the `@`. */
+function personName(address: string): string {
+  return address === testPerson.email ? testPerson.name : (address.split('@', 1)[0] ?? '')
+}
 
 export interface LocalServerOptions {
   /** The service's callback, the only URL to which the provider redirects. */
