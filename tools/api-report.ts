@@ -11,6 +11,9 @@ import { dirname, join } from 'node:path'
 const root = dirname(import.meta.dirname)
 export const reportPath = join(root, 'docs', 'api', 'troupe.api.txt')
 
+/** Values whose types have members that applications never see. The report omits their types. */
+const omitted: ReadonlySet<string> = new Set(['groups'])
+
 /** The promise of the package about a name. */
 export type Promised = 'stable' | 'experimental'
 
@@ -179,6 +182,7 @@ class Modules {
       if (found.has(key)) return
       const text = declaration.texts.join('\n')
       found.set(key, { name, neededBy, text: shown(text), mark: declaration.mark })
+      if (omitted.has(name)) return
       const module = this.#at(path)
       for (const [word] of withoutStrings(declaration.texts.map(read).join('\n')).matchAll(/[A-Za-z_$][\w$]*/g))
         if (word !== name && (module.declared.has(word) || module.imported.has(word))) add({ path, name: word }, name)
