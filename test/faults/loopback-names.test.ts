@@ -93,6 +93,29 @@ describe('a client that knows a service in development by another name of this m
         })
         const client = (await registered.json()) as { client_id: string; issuer: string }
         assert.equal(client.issuer, given)
+        for (const path of ['/mcp/info', '/mcp']) {
+          const { transport, authentication } = (await document(service, `${given}${path}`)) as Record<
+            string,
+            Record<string, unknown>
+          >
+          const { endpoint } = transport ?? {}
+          const {
+            discovery_url: discovery,
+            authorization_endpoint: authorization,
+            token_endpoint: token,
+            registration_endpoint: registration,
+          } = authentication ?? {}
+          assert.deepEqual(
+            [endpoint, discovery, authorization, token, registration],
+            [
+              `${given}/mcp`,
+              `${given}/.well-known/oauth-protected-resource`,
+              `${given}/oauth/authorize`,
+              `${given}/oauth/token`,
+              `${given}/oauth/register`,
+            ],
+          )
+        }
         const pkce = newPkce()
         const path = authorizePath(client, pkce, { resource: `${given}/mcp` })
         const opened = name === own ? null : await at(service, `${given}${path}`)
@@ -178,6 +201,8 @@ describe('a Host that does not belong to the service', () => {
       const text = JSON.stringify(await document(service, `${base}/.well-known/${name}`, headers))
       assert.deepEqual([...new Set(text.match(/https?:\/\/[^/"]+/g))], [own], `${host} ${name}`)
     }
+    const { transport } = (await document(service, `${base}/mcp/info`, headers)) as { transport?: { endpoint: string } }
+    assert.equal(transport?.endpoint, `${base}/mcp`, host)
     const challenged = await at(service, `${base}/mcp`, ping(null, { host }))
     assert.ok([401, 403].includes(challenged.status), host)
     if (challenged.status === 401)

@@ -77,7 +77,8 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/mcp',
       access: 'client',
-      withoutToken: ({ request }) => (listensOnly(request.header('accept')) ? null : json(200, information(deps))),
+      withoutToken: ({ request }) =>
+        listensOnly(request.header('accept')) ? null : json(200, information(deps, request)),
       cors: 'mcp',
       summary:
         'Returns name, versions and the authorization server; streams changes to a session that accepts text/event-stream',
@@ -103,7 +104,7 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       access: 'service',
       summary: 'Returns name, versions and endpoints, for programs that check before they connect',
       responses: { 200: { text: 'The information', schema: anyValue } },
-      handler: () => json(200, information(deps)),
+      handler: ({ request }) => json(200, information(deps, request)),
     }),
   ]
 }
@@ -194,7 +195,11 @@ async function end(deps: McpRouteDeps, exchange: ClientExchange): Promise<HttpRe
   throw new ServiceError('not_found', 'Cannot find the session: it does not exist')
 }
 
-function information({ baseUrl, identity }: McpRouteDeps): object {
+/** A client that the service knows at another of its addresses gets the endpoints there, as in the documents of OAuth. */
+function information(
+  { baseUrl: ownUrl, identity }: McpRouteDeps,
+  { otherBaseUrl: baseUrl = ownUrl }: Exchange['request'],
+): object {
   return {
     version: supportedRevisions[1],
     server_name: identity.name,
