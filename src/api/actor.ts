@@ -80,7 +80,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     ...subscribingHandle(deps, access.actor),
     peer: (peerId): never => declaredType(peerHandle(deps, access.actor.id, peerId)),
     trust: trustHandle(deps, access.actor),
-    subscriptions: subscriptionsHandle(deps.publications, access.actor),
+    subscriptions: subscriptionsHandle(deps.publications, deps.properties, access.actor),
     announce: (changed) =>
       typeof changed === 'string'
         ? deps.live.announce(access.actor.id, changed, '')

@@ -8,9 +8,17 @@ import { queryRemoteList, remoteMatches } from '../replica/copy/remote-list.ts'
 import type { Store } from '../store/store.ts'
 import { askedOf, conditionsOf, defaultPageSize, plainItem } from './list.ts'
 
-export function remoteListHandle(store: Store, address: RemoteAddress, name: string): RemoteListHandle {
-  const read = (start: number, end?: number): Promise<RemoteItems | null> =>
-    store.snapshot((q) => readRemoteItems(q, address, name, start, end))
+/** @param copied Returns the name that the copy has. */
+export function remoteListHandle(
+  store: Store,
+  address: RemoteAddress,
+  name: string,
+  copied: (name: string) => Promise<string>,
+): RemoteListHandle {
+  const read = async (start: number, end?: number): Promise<RemoteItems | null> => {
+    const stored = await copied(name)
+    return store.snapshot((q) => readRemoteItems(q, address, stored, start, end))
+  }
   const items = async (start = 0, end?: number) => ((await read(start, end))?.items ?? []).map(toPlain)
 
   async function* pages(pageSize = defaultPageSize) {
@@ -35,14 +43,14 @@ export function remoteListHandle(store: Store, address: RemoteAddress, name: str
       for await (const page of pages()) yield* page
     },
     async query(query) {
-      const found = await queryRemoteList(store, { ...address, name }, askedOf(query))
+      const found = await queryRemoteList(store, { ...address, name: await copied(name) }, askedOf(query))
       return { items: found.items.map(({ item }) => ({ item: toPlain(item) })), next: writeCursor(found.next) }
     },
     async count(where) {
       const conditions = conditionsOf(where)
       return conditions.length === 0
         ? ((await read(0, 0))?.length ?? 0)
-        : (await remoteMatches(store, { ...address, name }, conditions)).length
+        : (await remoteMatches(store, { ...address, name: await copied(name) }, conditions)).length
     },
   }
 }

@@ -1,11 +1,12 @@
 /** The handle by which applications subscribe to peers and read the copies. */
 import type { ActorHandle, AnyDeclared, RemoteHandle, RemoteListHandle } from '../app/actor-handle.ts'
 import { array, type Json, toPlain } from '../json/json.ts'
+import { toNfc } from '../json/nfc.ts'
 import type { PeerFacts } from '../replica/peer-metadata.ts'
 import type { Access } from '../property/access.ts'
 import type { Store } from '../store/store.ts'
 import { subscriberView } from '../replica/subscriber.ts'
-import { readRemote, readRemoteName, type RemoteValue } from '../replica/copy/remote-data.ts'
+import { readRemote, readRemoteName, readRemoteValue, type RemoteValue } from '../replica/copy/remote-data.ts'
 import type { Subscribing, SyncResult } from '../replica/subscribing.ts'
 import { remoteListHandle } from './remote-list.ts'
 import { declaredType, nameOf } from './transaction.ts'
@@ -54,13 +55,19 @@ function remoteHandle(
   { store, subscribing, facts }: SubscribingHandleDeps,
   key: { readonly actorId: string; readonly peerId: string },
 ): RemoteHandle {
+  /** The copy has the names of the publisher. As at an own actor, another Unicode form means the name in the form NFC. */
+  const copied = async (name: string): Promise<string> => {
+    if (toNfc(name) === name) return name
+    return (await store.read((q) => readRemoteValue(q, key, name))) === null ? toNfc(name) : name
+  }
   return {
-    async get(name: string | AnyDeclared): Promise<never> {
-      const found = await store.snapshot((q) => readRemoteName(q, key, nameOf(name)))
+    async get(given: string | AnyDeclared): Promise<never> {
+      const name = await copied(nameOf(given))
+      const found = await store.snapshot((q) => readRemoteName(q, key, name))
       return declaredType(found === null ? undefined : plain(found))
     },
     list: (name: string | AnyDeclared): RemoteListHandle<never> =>
-      declaredType(remoteListHandle(store, key, nameOf(name))),
+      declaredType(remoteListHandle(store, key, nameOf(name), copied)),
     async all() {
       const found = await store.read((q) => readRemote(q, key))
       return Object.fromEntries([...found].map(([name, value]) => [name, plain(value)]))

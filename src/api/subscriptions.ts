@@ -1,15 +1,24 @@
 /** The handle by which applications use the subscriptions of peers to an actor. */
 import type { Delivery, SubscriptionsHandle } from '../app/actor-handle.ts'
 import type { Access } from '../property/access.ts'
+import type { Properties } from '../property/properties.ts'
 import type { TimelineEntry } from '../publication/diff-store.ts'
 import type { Publications } from '../publication/publications.ts'
 import { publisherView } from '../publication/publisher-subscription.ts'
 
-export function subscriptionsHandle(publications: Publications, actor: Access['actor']): SubscriptionsHandle {
+export function subscriptionsHandle(
+  publications: Publications,
+  properties: Pick<Properties, 'nameOf'>,
+  actor: Access['actor'],
+): SubscriptionsHandle {
+  const scopeOf = async (target: string, subtarget: string) => ({
+    target,
+    subtarget: target === 'properties' ? await properties.nameOf(actor.id, subtarget) : subtarget,
+  })
   return {
     listeners: async (peerId) => (await publications.list(actor.id, peerId ?? null)).map(publisherView),
-    suspend: (target, subtarget = '') => publications.suspend(actor.id, { target, subtarget }),
-    resume: (target, subtarget = '') => publications.resume(actor.id, { target, subtarget }),
+    suspend: async (target, subtarget = '') => publications.suspend(actor.id, await scopeOf(target, subtarget)),
+    resume: async (target, subtarget = '') => publications.resume(actor.id, await scopeOf(target, subtarget)),
     suspended: () => publications.suspensions(actor.id),
     revoke: (peerId, subscriptionId) => publications.end(actor, { peerId, subscriptionId }, 'owner'),
     async timeline(peerId, subscriptionId) {

@@ -85,6 +85,8 @@ class Merge {
   readonly #plan: MergePlan
   readonly #progress: MergeProgress
   #refusedSinceStored = false
+  /** Names in the form NFC that records in another form have got. */
+  readonly #composed = new Set<string>()
 
   constructor(deps: MergeDeps, plan: MergePlan, progress: MergeProgress) {
     this.#deps = deps
@@ -99,7 +101,7 @@ class Merge {
       this.#plan.signal.throwIfAborted()
       await records.next()
       if (ahead.kind !== 'list') continue
-      const name = recordText(ahead.members, 'list', 'name')
+      const name = await this.#nameOf(recordText(ahead.members, 'list', 'name'))
       if ((await this.#kindOf(name)) !== 'list') continue
       const compared = await this.#compare(records, name).catch((error: unknown) => this.#rethrow(error))
       if (compared?.result === 'longer' || compared?.result === 'different') found.add(name)
@@ -133,8 +135,13 @@ class Merge {
   async #values(given: readonly ArchiveMembers[]): Promise<void> {
     const { report } = this.#progress
     for (let at = 0; at < given.length; at += atOnce) {
-      const some = given.slice(at, at + atOnce).map((one) => this.#value(one))
-      for (const { record, outcome } of await Promise.all(some)) {
+      const some: { readonly record: NamedRecord; readonly given: ArchiveMembers }[] = []
+      // The names are found in order, so that two forms of one name do not depend on the time of their writes.
+      for (const one of given.slice(at, at + atOnce)) {
+        const record = await this.#named('property', one)
+        if (record !== null) some.push({ record, given: one })
+      }
+      for (const { record, outcome } of await Promise.all(some.map((one) => this.#value(one)))) {
         if (outcome === 'kept') keep(report, record)
         else if (typeof outcome === 'string') count(report[outcome], 'property')
         else this.#refuse(record, outcome.refused)
@@ -142,10 +149,33 @@ class Merge {
     }
   }
 
-  async #value(given: ArchiveMembers): Promise<{ readonly record: NamedRecord; readonly outcome: ValueOutcome }> {
+  /** The record under the name that a request would mean (`StoredNames.of`). Null: refused, as in the body of a request. */
+  async #named(kind: 'property' | 'list', members: ArchiveMembers): Promise<NamedRecord | null> {
+    const given = recordText(members, kind, 'name')
+    const name = await this.#nameOf(given)
+    const isTwice = this.#composed.has(name)
+    if (name !== given) this.#composed.add(name)
+    if (!isTwice) return { kind, name }
+    this.#refuse(
+      { kind, name: given },
+      new ServiceError('invalid_name', 'The archive has this name in two Unicode forms'),
+    )
+    return null
+  }
+
+  async #nameOf(name: string): Promise<string> {
+    return this.#deps.properties.nameOf(this.#plan.access.actor.id, name)
+  }
+
+  async #value({
+    record,
+    given,
+  }: {
+    readonly record: NamedRecord
+    readonly given: ArchiveMembers
+  }): Promise<{ readonly record: NamedRecord; readonly outcome: ValueOutcome }> {
     const { properties, declared } = this.#deps
     const { access, existing } = this.#plan
-    const record = { kind: 'property', name: recordText(given, 'property', 'name') } as const
     const { name } = record
     try {
       const stored = { name, kind: 'value' as const, content: archivedValue(given, 'property') }
@@ -169,7 +199,8 @@ class Merge {
     const { access, existing } = this.#plan
     const { report } = this.#progress
     const given = (await records.next())?.members ?? new Map<string, JsonText>()
-    const record = { kind: 'list', name: recordText(given, 'list', 'name') } as const
+    const record = await this.#named('list', given)
+    if (record === null) return skip(records, 'item')
     const { name } = record
     const isReady = await this.#attempt(record, async () => {
       const kind = await this.#kindOf(name)

@@ -1,7 +1,8 @@
 /** Subscriber side: creates, syncs and ends the subscriptions that this actor holds at peers. */
 import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
 import { ServiceError } from '../errors.ts'
-import { members, normalize, stringValue } from '../json/json.ts'
+import { type JsonText, members, normalize, stringValue } from '../json/json.ts'
+import { toNfc } from '../json/nfc.ts'
 import { type Live, subscriptionChange } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import { findFact } from './facts-store.ts'
@@ -110,10 +111,11 @@ export class Subscribing {
     const { store, now, live, afterCommit, wake, refreshFacts } = this.#deps
     const trust = callable(await store.read((q) => findTrust(q, actor.id, peerId)))
     if (trust === null) throw failed('this actor has no relationship with the peer')
-    const { subscriptionId, location } = await this.#ask(trust, wish)
+    const { subscriptionId, location, subtarget } = await this.#ask(trust, wish)
     const time = now()
     const subscription: SubscriberSubscription = {
       ...wish,
+      subtarget,
       actorId: actor.id,
       peerId,
       subscriptionId,
@@ -139,7 +141,10 @@ export class Subscribing {
     return { subscription, location }
   }
 
-  async #ask(trust: Trust, wish: SubscriptionWish): Promise<{ subscriptionId: string; location: string }> {
+  async #ask(
+    trust: Trust,
+    wish: SubscriptionWish,
+  ): Promise<{ subscriptionId: string; location: string; subtarget: string }> {
     const { actorId } = trust
     const { target, subtarget, resource, granularity } = wish
     const body = JSON.stringify({
@@ -152,7 +157,8 @@ export class Subscribing {
     const outcome = await this.#deps.links.call(trust, 'POST', ['subscriptions', actorId], body)
     if (outcome.kind !== 'answered') throw failed(outcome.reason)
     if (outcome.status !== 201) throw failed(`the peer answered ${outcome.status}`)
-    const subscriptionId = idIn(outcome.body)
+    const answer = membersIn(outcome.body)
+    const subscriptionId = idIn(answer)
     if (subscriptionId === null) throw failed('the response has no valid subscription id')
     const { location } = outcome.headers
     if (location === undefined || location === '' || !/^[!-~]+$/.test(location)) {
@@ -160,7 +166,7 @@ export class Subscribing {
       await this.#deps.store.write((tx) => this.#notifyEnded(tx, trust, subscriptionId))
       throw failed('the response has no valid Location')
     }
-    return { subscriptionId, location }
+    return { subscriptionId, location, subtarget: publishedName(answer, subtarget) }
   }
 
   /** Deletes the subscription at once and notifies the peer later, with retries. False: it did not exist. */
@@ -378,13 +384,23 @@ function isGone(result: SyncResult | undefined): boolean {
   return result?.kind === 'refused' && result.status === 404
 }
 
-function idIn(body: string): string | null {
+function membersIn(body: string): ReadonlyMap<string, JsonText> | null {
   try {
-    const id = stringValue(members(normalize(body))?.get('subscriptionid') ?? normalize('null'))
-    return id === null || id === '' || id.length > longestId || !/^[^\0/]+$/.test(id) || !id.isWellFormed() ? null : id
+    return members(normalize(body))
   } catch {
     return null
   }
+}
+
+function idIn(answer: ReadonlyMap<string, JsonText> | null): string | null {
+  const id = stringValue(answer?.get('subscriptionid') ?? normalize('null'))
+  return id === null || id === '' || id.length > longestId || !/^[^\0/]+$/.test(id) || !id.isWellFormed() ? null : id
+}
+
+/** The name as the publisher has it, when it is the given one in another Unicode form. Its diffs and addresses use this form. */
+function publishedName(answer: ReadonlyMap<string, JsonText> | null, given: string): string {
+  const name = stringValue(answer?.get('subtarget') ?? normalize('null'))
+  return name !== null && toNfc(name) === toNfc(given) ? name : given
 }
 
 /** `reason` is only for the log. */
