@@ -14,10 +14,25 @@ export function covers(pattern: string, target: string): boolean {
 
 /**
  * Like `covers`, but also compares the target as it is written: `cafe*` also excludes an old name that begins with these letters
- * and a combining accent. Use it for what excludes, because a change of forms must not open anything.
+ * and a combining accent. It also compares addresses whose letters are percent-encoded, in any Unicode form and in either case.
+ * Use it for what excludes, because a change of forms must not open anything.
  */
 export function coversInAnyForm(pattern: string, target: string): boolean {
-  return covers(pattern, target) || (toNfc(target) !== target && coversAsWritten(pattern, target))
+  if (covers(pattern, target) || (toNfc(target) !== target && coversAsWritten(pattern, target))) return true
+  return (encodedLetters.test(pattern) || encodedLetters.test(target)) && covers(readable(pattern), readable(target))
+}
+
+/** Percent-encoded characters outside of ASCII. Inside, the encoding has a meaning: `%2F` is not a separator. */
+const encodedLetters = /(?:%[89a-f][0-9a-f])+/i
+
+function readable(text: string): string {
+  return text.replace(new RegExp(encodedLetters, 'gi'), (encoded) => {
+    try {
+      return decodeURIComponent(encoded)
+    } catch {
+      return encoded
+    }
+  })
 }
 
 function coversAsWritten(pattern: string, target: string): boolean {

@@ -107,19 +107,46 @@ describe('a pattern', () => {
   })
 
   it('of a resource refuses the address in the other percent-encoded form (ACL-22)', () => {
-    for (const pattern of ['caf%C3%A9', 'cafe%CC%81', 'caf\u00e9', 'cafe\u0301'])
-      for (const target of ['caf%C3%A9', 'cafe%CC%81', 'caf\u00e9', 'cafe\u0301']) {
-        const rules: EffectiveRules = {
-          properties: { allowed: ['*'] },
-          resources: { denied: [`actingweb://properties/${pattern}`] },
+    // A letter with two accents also has a form that is neither NFC nor NFD.
+    for (const forms of [
+      ['caf\u00e9', 'cafe\u0301'],
+      ['my \u1ebf', 'my e\u0302\u0301', 'my \u00ea\u0301'],
+    ]) {
+      const written = forms.flatMap((form) => {
+        const encoded = encodeURIComponent(form)
+        return [
+          form.replaceAll(' ', '%20'),
+          encoded,
+          encoded.replaceAll(/%[8-9A-F][0-9A-F]/g, (hex) => hex.toLowerCase()),
+        ]
+      })
+      for (const pattern of [...written, ...written.map((each) => `${each.slice(0, 2)}*${each.slice(3)}`)])
+        for (const target of written) {
+          const rules: EffectiveRules = {
+            properties: { allowed: ['*'] },
+            resources: { denied: [`actingweb://properties/${pattern}`] },
+          }
+          const ask = (at: string) => decide(rules, { category: 'resources', operation: 'read', target: at }).allowed
+          assert.equal(ask(`actingweb://properties/${target}`), false, `${pattern} ${target}`)
+          assert.equal(ask('actingweb://properties/other'), true)
         }
-        const question = {
-          category: 'resources',
-          operation: 'read',
-          target: `actingweb://properties/${target}`,
-        } as const
-        assert.equal(decide(rules, question).allowed, false, `${pattern} ${target}`)
+    }
+  })
+
+  it('of a resource leaves escapes alone that are no letters, and invalid ones (ACL-22)', () => {
+    for (const [denied, target] of [
+      ['a%2Fb', 'a/b'],
+      ['a%2A', 'anything'],
+      ['a%FF', 'a\ufffd'],
+      ['a%C3', 'a'],
+    ] as const) {
+      const rules: EffectiveRules = {
+        properties: { allowed: ['*'] },
+        resources: { allowed: ['*'], denied: [`actingweb://properties/${denied}`] },
       }
+      const question = { category: 'resources', operation: 'read', target: `actingweb://properties/${target}` } as const
+      assert.equal(decide(rules, question).allowed, true, denied)
+    }
   })
 
   it('reaches below a parent when the targets that it names are below that parent', () => {
