@@ -17,14 +17,19 @@ export interface NamedDeletion {
   readonly data: JsonText
 }
 
-/** Condition: the diff of the actor deletes names, and the peer may not have it. */
+/**
+ * Condition: the diff of the actor deletes names, and the peer may not have it. A Python peer answers 204 to diffs behind one that
+ * failed, and only queues them. The resync that repairs the copy empties that queue.
+ */
 export function missedDiff(actor: string): string {
   return `diff.actor_id = ${actor} AND diff.deletions <> '' AND EXISTS (
          SELECT 1 FROM delivery w JOIN publisher_subscription s ON s.actor_id = w.actor_id AND s.peer_id = w.peer_id
            AND s.subscription_id = w.subscription_id
          WHERE w.actor_id = ${actor} AND w.peer_id = diff.peer_id AND w.subscription_id = diff.subscription_id
            AND w.sequence = diff.sequence
-           AND (w.outcome IN ('failed', 'superseded') OR (w.outcome = 'waiting' AND w.sequence > s.committed)))`
+           AND (w.outcome IN ('failed', 'superseded') OR (w.outcome = 'waiting' AND w.sequence > s.committed)
+             OR EXISTS (SELECT 1 FROM delivery f WHERE f.actor_id = ${actor} AND f.peer_id = w.peer_id
+               AND f.subscription_id = w.subscription_id AND f.sequence < w.sequence AND f.outcome = 'failed')))`
 }
 
 /** Keeps the deletions of the diffs of a subscription that are about to be deleted or passed over, and that the peer may not have. */

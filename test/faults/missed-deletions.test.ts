@@ -157,6 +157,18 @@ forEachService((start) => {
           await passUntil(clock, [service], isEqual, 1000)
         })
 
+    for (const status of [400, 404])
+      it(`equals what the peer is shown when its ingress answered ${status} to one change and deletions behind it arrived (SUB-38)`, async () => {
+        const { clock, service, ingress, put, remove, isEqual } = await world()
+        ingress.status = status
+        await put('plan', 'changed')
+        await service.settled()
+        ingress.status = 0
+        for (const name of ['list-a', 'diary']) await remove(name)
+        await service.settled()
+        await passUntil(clock, [service], isEqual, 1000)
+      })
+
     it('equals what the peer is shown when more changes failed than are stored (SUB-30)', async () => {
       const { clock, service, ingress, put, remove, isEqual } = await world()
       ingress.status = 503
