@@ -14,7 +14,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { readableStandardError } from './observe/readable-log.ts'
 import { Tracing } from './observe/tracing.ts'
 import { openReadReplicas, openStore, openStoreInMemory, type StoreOptions } from './open-store.ts'
-import { Quotas } from './quota/quota.ts'
+import { limitsIn, Quotas } from './quota/quota.ts'
 import { QuotaStore } from './quota/quota-store.ts'
 import { release } from './release.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
@@ -36,13 +36,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const opened = await (options.inMemory === true
     ? openStoreInMemory(database)
     : openStore({ ...database, url: config.database }))
-  const quotas = new Quotas((setting) => config[setting])
+  const quotas = new Quotas(limitsIn(config))
   const counting = new QuotaStore(options.wrapStore?.(opened) ?? opened, quotas, (quota) =>
     metrics.quotaRefused(quota.name),
   )
   const store = new CatchUpStore(counting)
   const { now } = store
-  const keyCheck = new KeyCheck(store, keyRing, now)
+  const keyCheck = new KeyCheck(store, keyRing, options.tables, now)
   let readReplicas: ReadReplicas
   let incarnation: Incarnation
   let redeclared: TypeRules
@@ -70,6 +70,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     store,
     readReplicas,
     quotas,
+    tables: options.tables,
     now,
     timers,
     random: options.random ?? Math.random,

@@ -7,6 +7,8 @@ import { requireRestored } from './incarnation/incarnation.ts'
 import type { SchemaTable } from './store/schema-text.ts'
 import { StoreStartError } from './store/start-error.ts'
 import type { QueryObserver, Store, StoreLog } from './store/store.ts'
+import { type Placements, placementsWith } from './table/placement.ts'
+import type { Table, WithTables } from './table/table.ts'
 
 /** The schema of the tables on PostgreSQL, unless another is configured. */
 export const defaultSchema = 'troupe'
@@ -228,22 +230,27 @@ export interface ScaleTitle {
 
 /** Distributes the tables of a PostgreSQL database over a Citus cluster, or lists the missing steps. */
 export async function scaleStore(
-  { url, schema = defaultSchema }: Pick<StoreOptions, 'url' | 'schema'>,
+  { url, schema = defaultSchema, tables }: Pick<StoreOptions, 'url' | 'schema'> & WithTables,
   { shards, isDry }: { readonly shards: number; readonly isDry: boolean },
   onStep: (step: ScaleTitle) => void,
 ): Promise<void> {
   if (!/^postgres(ql)?:/.test(url))
     throw new StoreStartError('Cannot distribute the tables: DATABASE_URL must begin with "postgres:".')
   const { scaleDatabase } = await import('./store/postgres/scale.ts')
-  await scaleDatabase(url, { migrations: readMigrations(), schema, shards, isDry }, onStep)
+  await scaleDatabase(url, { ...declared(tables), schema, shards, isDry }, onStep)
 }
 
 /** The missing steps of a distributed database. Null: the database is plain. */
 export async function missingScaleSteps({
   url,
   schema = defaultSchema,
-}: Pick<StoreOptions, 'url' | 'schema'>): Promise<readonly ScaleTitle[] | null> {
+  tables,
+}: Pick<StoreOptions, 'url' | 'schema'> & WithTables): Promise<readonly ScaleTitle[] | null> {
   if (!/^postgres(ql)?:/.test(url)) return null
   const { missingSteps } = await import('./store/postgres/scale.ts')
-  return missingSteps(url, { migrations: readMigrations(), schema })
+  return missingSteps(url, { ...declared(tables), schema })
+}
+
+function declared(tables: readonly Table[]): { migrations: Migration[]; placements: Placements } {
+  return { migrations: readMigrations(), placements: placementsWith(tables) }
 }

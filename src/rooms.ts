@@ -1,6 +1,5 @@
 /** Creates the rooms in their order, once. Each receives the runtime and the rooms below it that it needs. */
 import { createActors } from './actor/create.ts'
-import { connectHandles } from './api/create.ts'
 import type { Authenticate } from './app/embedding/authenticate.ts'
 import { createArchives } from './archive/create.ts'
 import { createAuditLog } from './audit-log/create.ts'
@@ -34,7 +33,7 @@ import { createProperties } from './property/create.ts'
 import { createPublications, createPublisher } from './publication/create.ts'
 import { DeliveryPort } from './publication/delivery-port.ts'
 import { keepAllMissedDiffs } from './publication/missed-store.ts'
-import { allQuotas } from './quotas.ts'
+import { quotasWith } from './quotas.ts'
 import { createRateLimits } from './rate-limit/create.ts'
 import { withCallerNames } from './replica/caller-names.ts'
 import { createReplica } from './replica/create.ts'
@@ -45,8 +44,6 @@ import { createTransactions } from './transaction/create.ts'
 import { createPermission, createTrust } from './trust/create.ts'
 import { RedeclaredTypes } from './trust/declared/redeclared-types.ts'
 import { createUndo } from './undo/create.ts'
-import { createWebhooks } from './features/webhooks/create.ts'
-import { deleteWebhook } from './features/webhooks/webhook-store.ts'
 import type { ThirdPartyService } from './connection/configured.ts'
 import type { FileBytes } from './file/file-bytes.ts'
 import type { PeerClient } from './peer/peer-client.ts'
@@ -70,8 +67,6 @@ export interface RoomOptions {
   readonly services?: ReadonlyMap<string, ThirdPartyService>
   /** The rights of peers and clients. Default: none. */
   readonly relationshipRules?: RelationshipRules
-  /** Receives the changes of every write inside its transaction. */
-  readonly changeSink?: ChangeSink
   /** Replaces the configured storage for files. */
   readonly fileBytes?: FileBytes
   /** The files of actors are in the memory of this process, as its database is. Default: false. */
@@ -118,7 +113,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...property,
     ...ground.job,
     ...ground.fileRoom,
-    ...ground.webhookRoom,
+    changeSinks: ground.changeSinks,
     ...peers.trust,
     ...peers.operation,
     ...peers.publication,
@@ -138,7 +133,6 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     embedding,
     mcp,
   }
-  connectHandles(runtime, rooms)
   purgeWithTokens(rooms)
   return rooms
 }
@@ -159,7 +153,7 @@ function purgeWithTokens({ purge, actors, once, clients, deletedOwners }: Rooms)
 /** Creates the rooms for actors, properties and permissions, and the rooms that they need. */
 function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
   const { config, registry, quotas } = runtime
-  quotas.declare(allQuotas, [systemActorId])
+  quotas.declare(quotasWith(runtime.tables), [systemActorId])
   const delivery = new DeliveryPort()
   const limits = createRateLimits(runtime)
   const auditLog = createAuditLog(runtime, { nameEntries: withCallerNames })
@@ -168,14 +162,9 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)
   const { publisher, waitingChanges } = createPublisher(runtime, { permission, delivery })
   const job = createJobs(runtime)
-  const webhookRoom = createWebhooks(runtime, { client: outbox.outsideClient, jobs: job.jobs })
-  const changeSinks = [
-    publisher.sink,
-    job.events.sink,
-    webhookRoom.webhooks.sink,
-    ...(options.changeSink === undefined ? [] : [options.changeSink]),
-  ]
-  const observes = (actor: LockedActor): boolean => job.events.isHandled || actor.webhookCount > 0
+  // Features add their sinks before the first change.
+  const changeSinks: ChangeSink[] = [publisher.sink, job.events.sink]
+  const observes = (actor: LockedActor): boolean => job.events.isHandled || actor.observerCount > 0
   const history = createHistory(runtime)
   const property = createProperties(runtime, { permission, history, changeSinks, observes })
   const accounts = createAccounts(runtime)
@@ -207,7 +196,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     actorRoom,
     declared,
     job,
-    webhookRoom,
+    changeSinks,
     fileRoom,
   }
 }
@@ -263,7 +252,6 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
   })
   const moving = createMoving(runtime, {
     ...ground,
-    deleteWebhook,
     keepMissed: keepAllMissedDiffs,
     trust,
     replica,

@@ -13,6 +13,7 @@ import type { KeyRing } from './secret/key-ring.ts'
 import type { CatchUpStore } from './store/catch-up-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
 import type { QueryObserver, Store } from './store/store.ts'
+import type { Table, WithTables } from './table/table.ts'
 import type { Timers } from './timers.ts'
 
 export interface Runtime {
@@ -26,6 +27,8 @@ export interface Runtime {
   readonly store: CatchUpStore
   readonly readReplicas: ReadReplicas
   readonly quotas: Quotas
+  /** The tables of features. */
+  readonly tables: readonly Table[]
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
   readonly timers: Timers
@@ -52,7 +55,7 @@ export interface Continued {
 }
 
 /** The options of the runtime. Tests and simulations replace some of them. */
-export interface RuntimeOptions {
+export interface RuntimeOptions extends WithTables {
   readonly config: Config
   readonly identity: Identity
   readonly registry: Registry

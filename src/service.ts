@@ -16,9 +16,18 @@ import type { Templates } from './pages/shared/templates.ts'
 import type { RuntimeOptions } from './runtime.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import type { Store } from './store/store.ts'
+import { connectHandles } from './api/create.ts'
+import type { Feature } from './features/feature.ts'
+import { handleMembersOf, startFeatures, tablesOfFeatures } from './features/features.ts'
+import { builtInFeatures } from './features/list.ts'
+import type { ChangeSink } from './property/change.ts'
 import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.ts'
 
-export interface ServiceOptions extends RuntimeOptions, RoomOptions {
+export interface ServiceOptions extends Omit<RuntimeOptions, 'tables'>, RoomOptions {
+  /** Default: the features of the service. */
+  readonly features?: readonly Feature[]
+  /** Receives the changes of every write inside its transaction. */
+  readonly changeSink?: ChangeSink
   readonly pages?: OwnPages | undefined
   /** The words of the pages. Default: English and German. */
   readonly console?: ConsoleOptions | undefined
@@ -50,8 +59,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const languages = new Languages(options.console)
   const templates = config.templates === null ? null : await loadTemplates(config.templates)
   const pages = pageSet(options.pages ?? {}, templates, languages)
-  const { runtime, keyCheck } = await openRuntime(options)
+  const { features = builtInFeatures, changeSink } = options
+  const { runtime, keyCheck } = await openRuntime({ ...options, tables: tablesOfFeatures(features) })
   const rooms = createRooms(runtime, options, catalogue, languages)
+  const started = startFeatures(features, rooms)
+  if (changeSink !== undefined) rooms.changeSinks.push(changeSink)
+  connectHandles(runtime, rooms, handleMembersOf(started))
   let isStopping = false
   const checkStore = async (): Promise<void> => {
     await runtime.store.ping()
@@ -59,6 +72,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
   const handle = createHttp(runtime, {
     rooms,
+    routes: started.flatMap(({ routes }) => routes),
     pages,
     languages,
     health: { isStopping: () => isStopping, checkStore },

@@ -56,9 +56,10 @@ import { type OperationKind, Registry } from './app/registry.ts'
 import type { DeclaredSchema, InferData, InferInput, InferOutput } from './app/schema.ts'
 import { systemActorId } from './authorization-server/client.ts'
 import { clientsHandle } from './api/clients.ts'
-import { resolveConfig } from './config/config.ts'
+import { resolveConfig } from './features/config.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
+import type { ServiceConfig } from './features/config.ts'
 import { actorClosed } from './errors.ts'
 import { type Connection, toFetch } from './http/edge/fetch.ts'
 import { type Listening, listen } from './http/edge/server.ts'
@@ -75,7 +76,7 @@ import type { ConsoleOptions } from './pages/languages/language.ts'
 import type { OwnPages } from './pages/shared/page-set.ts'
 
 /** The options of `troupe(…)`: the identity of the application, its pages and sign-in, and every setting. @public */
-export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, 'type'>> {
+export interface TroupeOptions extends Partial<ServiceConfig>, Partial<Omit<Identity, 'type'>> {
   /** A URN or URL that names the kind of actor, such as `urn:actingweb:example.com:notes`. */
   readonly type: string
   /** Application-defined pages that replace built-in pages. @experimental */
@@ -144,6 +145,7 @@ export type Replaceable = Pick<
   | 'random'
   | 'maxDirectSubscriptions'
   | 'bearerKinds'
+  | 'features'
   | 'relationshipRules'
   | 'changeSink'
   | 'peerClient'

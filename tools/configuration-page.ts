@@ -1,9 +1,12 @@
 /** The page with all settings, by task. */
 import { defaultOf } from '../src/config/config.ts'
 import type { NamedOption } from '../src/config/named-variables.ts'
-import { type Mode, type Option, type OptionName, options } from '../src/config/options.ts'
+import type { Mode, Option } from '../src/config/option.ts'
+import { allOptions as options, type ServiceConfig } from '../src/features/config.ts'
 import { providerOptions, providerVariables } from '../src/config/provider-options.ts'
 import { serviceOptions, serviceVariables } from '../src/config/service-options.ts'
+
+type OptionName = keyof ServiceConfig
 
 interface Group {
   readonly title: string

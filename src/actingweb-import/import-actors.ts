@@ -1,5 +1,6 @@
 /** Takes over the actors of a database of the Python library, each one whole or not at all. */
 import { readRecords, RecordReader } from '../archive/archive-reader.ts'
+import type { Table } from '../table/table.ts'
 import { checkArchive } from '../archive/check-archive.ts'
 import { count } from '../archive/merge-report.ts'
 import { isComplete, progressOf, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
@@ -16,7 +17,7 @@ import type { SourceDatabase, SourceActor } from './source.ts'
 
 export interface ImportDeps
   extends CompleteDeps,
-    Pick<RestoreDeps, 'store' | 'bytes' | 'uniqueCreator' | 'deleteRemoved'> {
+    Pick<RestoreDeps, 'store' | 'bytes' | 'tables' | 'uniqueCreator' | 'deleteRemoved'> {
   readonly source: SourceDatabase
   /** The name that the application gives companions of a type. */
   readonly companions: ReadonlyMap<string, string>
@@ -227,7 +228,7 @@ class ActorImport {
     if (plan === null) throw new Error('The import has no plan')
     const archive = archiveOf(source, actor, attributes, plan, left)
     const completion: Completion = { actor, attributes, sessions, left }
-    const counts = isDryRun ? await countRecords(archive) : await this.#restore(archive, completion)
+    const counts = isDryRun ? await countRecords(archive, this.#deps.tables) : await this.#restore(archive, completion)
     this.#imported += 1
     const { clients, grants, orphans } = appsOf(completion, now())
     for (const [kind, number] of Object.entries(counts)) count(this.#counts, kind, number)
@@ -273,7 +274,10 @@ function* each<T>(all: readonly T[]): Generator<T, void> {
 }
 
 /** Reads an archive without importing it. @throws ServiceError `invalid_value` for one that could not be imported. */
-async function countRecords(archive: AsyncIterable<Uint8Array>): Promise<Readonly<Record<string, number>>> {
+async function countRecords(
+  archive: AsyncIterable<Uint8Array>,
+  tables: readonly Table[],
+): Promise<Readonly<Record<string, number>>> {
   const counts: Record<string, number> = {}
   async function* counted(): ReturnType<typeof readRecords> {
     for await (const record of readRecords(archive)) {
@@ -281,7 +285,7 @@ async function countRecords(archive: AsyncIterable<Uint8Array>): Promise<Readonl
       yield record
     }
   }
-  await checkArchive(new RecordReader(counted()))
+  await checkArchive(new RecordReader(counted()), tables)
   const { archive: _header, end: _end, ...rest } = counts
   return rest
 }

@@ -31,8 +31,6 @@ import type { Live } from '../live/live.ts'
 import { type ListHandleDeps, listHandle } from './list.ts'
 import { type ValueChange, declaredType, nameOf, segmentsOf, transactionHandle, updateIn } from './transaction.ts'
 import type { Transactions } from '../transaction/transactions.ts'
-import type { Webhooks } from '../features/webhooks/webhooks.ts'
-import { webhooksHandle } from '../features/webhooks/handle.ts'
 
 export interface HandleDeps
   extends HistoryHandleDeps,
@@ -49,14 +47,16 @@ export interface HandleDeps
   readonly connections: Connections
   readonly clients: Clients
   readonly alarms: Alarms
-  readonly webhooks: Webhooks
   readonly keys: Keys
   readonly invitations: Invitations
   readonly files: Files
   readonly baseUrl: string
 }
 
-export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
+/** The handle without the members of features. */
+export type CoreHandle = Omit<ActorHandle, 'webhooks'>
+
+export function actorHandle(deps: HandleDeps, access: Access): CoreHandle {
   const { properties } = deps
   const url = `${deps.baseUrl}/${access.actor.id}`
   const stored = async (path: PropertyPath | AnyDeclared): Promise<readonly string[]> =>
@@ -89,7 +89,6 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     alarms: alarmsHandle(deps.alarms, access.actor.id),
     files: filesHandle(deps.files, { actorId: access.actor.id, caller: access.caller }),
     history: historyHandle(deps, access),
-    webhooks: webhooksHandle(deps.webhooks, access.actor.id),
     signIn: signInHandle(deps.accounts, access.actor.id),
     isProven: () => deps.accounts.isProven(access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),

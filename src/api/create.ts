@@ -1,10 +1,23 @@
+import type { ActorHandle } from '../app/actor-handle.ts'
 import { application } from '../caller.ts'
+import type { Access } from '../property/access.ts'
 import type { Runtime } from '../runtime.ts'
-import { actorHandle, type HandleDeps } from './actor.ts'
+import { actorHandle, type CoreHandle, type HandleDeps } from './actor.ts'
 
-/** Connects the actor handles to the rooms. Application code can receive actors afterwards. */
-export function connectHandles({ handles }: Runtime, rooms: HandleDeps): void {
-  handles.connect((actor, { withoutHooks }) =>
-    actorHandle(rooms, { actor, caller: application, ...(withoutHooks ? { withoutHooks } : {}) }),
-  )
+type Members = Readonly<Record<string, ((access: Access) => unknown) | undefined>>
+
+/** Connects the actor handles to the rooms and to features. Application code can receive actors afterwards. */
+export function connectHandles({ handles }: Runtime, rooms: HandleDeps, ofFeatures: Members): void {
+  handles.connect((actor, { withoutHooks }) => {
+    const access = { actor, caller: application, ...(withoutHooks ? { withoutHooks } : {}) }
+    const handle = actorHandle(rooms, access)
+    addMembers(handle, ofFeatures, access)
+    return handle
+  })
+}
+
+/** Adds the members of features. They are made when application code first reads them. */
+function addMembers(handle: CoreHandle, members: Members, access: Access): asserts handle is ActorHandle {
+  for (const [name, make] of Object.entries(members))
+    Object.defineProperty(handle, name, { enumerable: true, get: () => make?.(access) })
 }

@@ -27,6 +27,7 @@ import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Timers } from '../timers.ts'
 import { readRecords, RecordReader } from './archive-reader.ts'
 import { checkArchive } from './check-archive.ts'
+import type { WithTables } from '../table/table.ts'
 import { unzippedArchive } from './gzip.ts'
 import { limited } from './limited.ts'
 import { endImport, findImport, type ImportState, insertImport, updateImport } from './import-store.ts'
@@ -34,7 +35,8 @@ import { type Existing, mergeArchive, type MergeDeps } from './merge-archive.ts'
 import { newReport } from './merge-report.ts'
 
 export interface ArchiveImportsDeps
-  extends Pick<PropertyRoom, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
+  extends WithTables,
+    Pick<PropertyRoom, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
   readonly store: CatchUpStore
   readonly bytes: FileBytes
   readonly files: Pick<Files, 'stat' | 'put'>
@@ -162,7 +164,7 @@ export class ArchiveImports {
   async #check(object: string): Promise<number> {
     const records = await this.#open(object)
     try {
-      return (await checkArchive(records)).records
+      return (await checkArchive(records, this.#deps.tables)).records
     } finally {
       await records.close()
     }

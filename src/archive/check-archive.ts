@@ -11,7 +11,8 @@ import {
   archivedValue,
   archivedVersion,
 } from './archived-content.ts'
-import { recordKinds } from './record-kinds.ts'
+import type { Table } from '../table/table.ts'
+import { recordKindsWith } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, recordText, unfit } from './record-rows.ts'
 
 /** The size of a complete archive. */
@@ -31,8 +32,9 @@ export interface ArchiveTotals {
  *
  * @throws ServiceError `invalid_value` for an archive that is not complete, or has a record that no actor can import.
  */
-export async function checkArchive(records: RecordReader): Promise<ArchiveTotals> {
+export async function checkArchive(records: RecordReader, tables: readonly Table[]): Promise<ArchiveTotals> {
   headerOf(await records.next())
+  const tableOf = tablesByKind(tables)
   let file: CheckedFile | null = null
   let [files, fileBytes, largestFile, bytes] = [0, 0, 0, 0]
   const rows = new Map<string, number>()
@@ -53,7 +55,7 @@ export async function checkArchive(records: RecordReader): Promise<ArchiveTotals
       return { records: count, files, fileBytes, largestFile, rows, bytes }
     }
     checks.get(kind)?.(members)
-    const table = tables.get(kind)
+    const table = tableOf.get(kind)
     if (table !== undefined) rows.set(table, (rows.get(table) ?? 0) + 1)
     for (const name of sized.get(kind) ?? []) bytes += Buffer.byteLength(members.get(name) ?? '')
   }
@@ -79,13 +81,17 @@ const checks: ReadonlyMap<string, (members: ArchiveMembers) => void> = new Map([
   ['item', itemOf],
 ])
 
-/** The tables of the records that an import reads. */
-const tables: ReadonlyMap<string, string> = new Map([
-  ['property', 'property'],
-  ['list', 'property'],
-  ['item', 'list_item'],
-  ...recordKinds.filter(({ kind }) => kind !== 'app').map(({ kind, table }) => [kind, table] as const),
-])
+/** The tables of the records that an import reads, by their kinds. */
+function tablesByKind(tables: readonly Table[]): ReadonlyMap<string, string> {
+  return new Map([
+    ['property', 'property'],
+    ['list', 'property'],
+    ['item', 'list_item'],
+    ...recordKindsWith(tables)
+      .filter(({ kind }) => kind !== 'app')
+      .map(({ kind, table }) => [kind, table] as const),
+  ])
+}
 
 /** The members whose bytes count. */
 const sized: ReadonlyMap<string, readonly string[]> = new Map([

@@ -2,8 +2,9 @@
 import { equal } from '../json/equal.ts'
 import { archivedItems, archivedList } from '../list/list.ts'
 import type { Store } from '../store/store.ts'
-import { type RecordKind, recordKinds } from './record-kinds.ts'
-import { readRows, type RecordRow, type RowPage } from './record-rows.ts'
+import type { RecordKind, RecordRow } from '../table/record-kind.ts'
+import { recordKindsWith } from './record-kinds.ts'
+import { readRows, type RowPage } from './record-rows.ts'
 import { isOfPeers } from './replaced-rows.ts'
 
 export interface ChangeCounts {
@@ -46,7 +47,9 @@ const files: RecordKind = {
 /** The changes of each kind that either actor has, from the first actor to the second. */
 export async function compareContents(store: Store, actors: ComparedActors): Promise<Record<string, ChangeCounts>> {
   const counts: Record<string, ChangeCounts> = {}
-  const secret = actors.hasSecrets ? recordKinds.filter(({ kind }) => kind === 'attribute' || kind === 'alarm') : []
+  const secret = actors.hasSecrets
+    ? recordKindsWith([]).filter(({ kind }) => kind === 'attribute' || kind === 'alarm')
+    : []
   for (const kind of [properties, files, ...secret]) {
     for await (const [now, archived] of pairs(store, kind, actors)) {
       const row = archived ?? now

@@ -13,15 +13,17 @@ import { release } from '../release.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { requireIntact } from '../store/checksum.ts'
 import type { Store } from '../store/store.ts'
-import { account, type RecordKind, recordKinds } from './record-kinds.ts'
-import { readRows, recordOf, type RecordRow, type RowPage } from './record-rows.ts'
+import type { RecordKind, RecordRow } from '../table/record-kind.ts'
+import type { WithTables } from '../table/table.ts'
+import { account, recordKindsWith } from './record-kinds.ts'
+import { readRows, recordOf, type RowPage } from './record-rows.ts'
 
 /** The version of the format. A reader refuses a higher one. */
 export const archiveVersion = 1
 /** Bytes of a file in one record. */
 const chunkBytes = 49_152
 
-export interface ExportDeps {
+export interface ExportDeps extends WithTables {
   readonly store: Pick<Store, 'read' | 'snapshot'>
   readonly keyRing: KeyRing
   readonly bytes: FileBytes
@@ -51,7 +53,7 @@ export const wholeView: ArchiveView = {
 
 export interface ExportPlan {
   readonly view: ArchiveView
-  /** Whether the archive has the secrets of relationships, companions and webhooks, and the internal attributes and alarms. */
+  /** Whether the archive has secrets, such as those of relationships, and the internal attributes and alarms. */
   readonly hasSecrets: boolean
   /** Whether the archive has the state of deliveries, for a move to another service. Default: false. */
   readonly isMove?: boolean
@@ -80,7 +82,7 @@ async function* allRecords(
   yield* propertiesOf(deps, actor.id, plan.view)
   yield* filesOf(deps, actor.id)
   const keyRing = plan.hasSecrets ? deps.keyRing : null
-  for (const kind of recordKinds) {
+  for (const kind of recordKindsWith(deps.tables)) {
     if (kind.isSecret === true && !plan.hasSecrets) continue
     if (kind.isOfMove === true && plan.isMove !== true) continue
     if (kind.kind === 'change') yield* historyOf(deps, actor.id, kind, plan.view)

@@ -5,77 +5,22 @@
 import { parseSteps } from '../list/list.ts'
 import { isPeerId } from '../permission/reserved-ids.ts'
 import { isIntact } from '../store/checksum.ts'
-import type { Param } from '../store/store.ts'
-import { elements, isObject, type JsonText, kindOf, members, normalize, stringValue } from '../json/json.ts'
+import { elements, isObject, members, stringValue } from '../json/json.ts'
+import type { Misfit, RecordRow } from '../table/record-kind.ts'
+import {
+  arrayOf,
+  check,
+  choice,
+  inJsonText,
+  isFlag,
+  isText,
+  isTime,
+  nullOr,
+  objectWith,
+  oneOf,
+  parsed,
+} from '../table/shapes.ts'
 
-/** Completes the sentence “it is not …”. Null: the shape is right. */
-export type MemberCheck = (value: JsonText) => string | null
-
-type Shape = (value: JsonText) => boolean
-
-const isText: Shape = (value) => stringValue(value) !== null
-/** A time in Unix milliseconds. `Date` has no later one. */
-const isTime: Shape = (value) =>
-  kindOf(value) === 'number' && Number.isSafeInteger(Number(value)) && Number(value) >= 0 && Number(value) <= latestTime
-const latestTime = 8_640_000_000_000_000
-const isFlag: Shape = (value) => value === 'true' || value === 'false'
-
-function arrayOf(shape: Shape): Shape {
-  return (value) => elements(value)?.every(shape) === true
-}
-
-/** An object whose members have these shapes, as far as it has them. Other members are not read. */
-function objectWith(shapes: Readonly<Record<string, Shape>>, required: readonly string[] = []): Shape {
-  return (value) => {
-    const found = members(value)
-    return (
-      found !== null &&
-      required.every((name) => found.has(name)) &&
-      Object.entries(shapes).every(([name, shape]) => {
-        const member = found.get(name)
-        return member === undefined || shape(member)
-      })
-    )
-  }
-}
-
-function nullOr(shape: Shape): Shape {
-  return (value) => value === 'null' || shape(value)
-}
-
-function oneOf(values: readonly string[]): Shape {
-  return (value) => values.includes(stringValue(value) ?? '')
-}
-
-/** JSON in a string. */
-function jsonText(shape: Shape): Shape {
-  return (value) => {
-    const json = parsed(stringValue(value) ?? '')
-    return json !== null && shape(json)
-  }
-}
-
-function parsed(text: string): JsonText | null {
-  try {
-    return normalize(text)
-  } catch {
-    return null
-  }
-}
-
-function check(what: string, shape: Shape): MemberCheck {
-  return (value) => (shape(value) ? null : what)
-}
-
-export function choice(...values: readonly string[]): MemberCheck {
-  return check(`one of ${values.map((value) => JSON.stringify(value)).join(', ')}`, oneOf(values))
-}
-
-export const texts = check('a list of strings', arrayOf(isText))
-export const textsByName = check(
-  'an object of strings',
-  (value) => isObject(value) && [...(members(value)?.values() ?? [])].every(isText),
-)
 export const nameAndKey = check('a list of a name and a key', (value) => {
   return elements(value)?.length === 2 && arrayOf(isText)(value)
 })
@@ -86,14 +31,14 @@ const isOrigin = objectWith({ by: oneOf(callerKinds), name: isText, call: isText
 ])
 
 /** `parseOrigin` reads it. */
-export const origin = check('an origin', (value) => value === '""' || jsonText(isOrigin)(value))
+export const origin = check('an origin', (value) => value === '""' || inJsonText(isOrigin)(value))
 export const originObject = check('an origin', isOrigin)
 export const originKind = choice(...callerKinds)
 
 /** `OwnRequest` */
 export const ownRequest = check(
   'a request',
-  jsonText(
+  inJsonText(
     objectWith(
       {
         id: isText,
@@ -125,16 +70,10 @@ export const overrideRules = check(
   (value) => isObject(value) && [...(members(value)?.values() ?? [])].every(isRule),
 )
 
-/** `Secrets` of a webhook. */
-export const webhookSecretsShape = check(
-  'the secrets of a webhook',
-  jsonText(objectWith({ secret: isText, old: isText, oldUntil: isTime }, ['secret'])),
-)
-
 /** `ServiceTokens` */
 export const tokensOfService = check(
   'the tokens of a service',
-  jsonText(
+  inJsonText(
     objectWith({ accessToken: isText, refreshToken: nullOr(isText), expiresAt: nullOr(isTime), scope: isText }, [
       'accessToken',
       'refreshToken',
@@ -145,20 +84,10 @@ export const tokensOfService = check(
 )
 
 /** A stored callback. */
-export const callback = check('a callback', jsonText(objectWith({ granularity: isText }, ['data'])))
-
-export const webUrl = check('an http or https URL', (value) => {
-  const protocol = URL.parse(stringValue(value) ?? '')?.protocol
-  return protocol === 'https:' || protocol === 'http:'
-})
-
-export interface Misfit {
-  readonly member: string
-  readonly why: string
-}
+export const callback = check('a callback', inJsonText(objectWith({ granularity: isText }, ['data'])))
 
 /** The content of a change is what reads it back: a value with its checksum, or the steps of a list. */
-export function contentOfChange(actorId: string, row: Readonly<Record<string, Param>>): Misfit | null {
+export function contentOfChange(actorId: string, row: RecordRow): Misfit | null {
   const { name, kind, content = null, checksum = null } = row
   if (content === null) return null
   const text = String(content)

@@ -1,20 +1,11 @@
 /** The records of an archive that are rows of one table, in their order in the archive (docs/archives.md). */
-import { present } from '../json/present.ts'
-import {
-  companionPassphrase,
-  type SealedColumn,
-  serviceTokens,
-  trustSecret,
-  trustToken,
-  webhookSecrets,
-} from '../secret/sealed-columns.ts'
-import type { Param } from '../store/store.ts'
+import { companionPassphrase, serviceTokens, trustSecret, trustToken } from '../secret/sealed-columns.ts'
+import { member, mayBeNull, type RecordKind } from '../table/record-kind.ts'
+import { choice, texts, textsByName, webUrl } from '../table/shapes.ts'
+import type { Table } from '../table/table.ts'
 import {
   callback,
-  choice,
   contentOfChange,
-  type MemberCheck,
-  type Misfit,
   nameAndKey,
   origin,
   originKind,
@@ -22,71 +13,10 @@ import {
   overrideRules,
   ownRequest,
   peerId,
-  webhookSecretsShape,
-  texts,
-  textsByName,
   tokensOfService,
-  webUrl,
 } from './member-checks.ts'
 
-/**
- * How a member of a record is stored. `time`: Unix milliseconds as an ISO 8601 text; `never`: like `time`, with 0 for null. `json`:
- * JSON as text, with an empty text for null. `value`: JSON as text. `flag`: 0 or 1. `secret`: sealed.
- */
-export type MemberType = 'text' | 'integer' | 'flag' | 'time' | 'never' | 'json' | 'value' | 'secret'
-
-export interface RecordMember {
-  readonly name: string
-  readonly column: string
-  readonly type: MemberType
-  /** Place of a secret. */
-  readonly sealed?: SealedColumn
-  /** The shape that its readers rely on. Default: any value of the type. */
-  readonly check?: MemberCheck
-  /** True when null is a value of the member. */
-  readonly isNullable?: true
-}
-
-export interface RecordKind {
-  readonly kind: string
-  readonly table: string
-  /** The column with the id of the actor. Default: `actor_id`. */
-  readonly owner?: string
-  /** The columns of the key besides the actor, which order the records. Without one, the actor has at most one record. */
-  readonly key: readonly string[]
-  readonly members: readonly RecordMember[]
-  /** Which rows of the table have this kind. */
-  readonly where?: string
-  /** True for records that only archives with secrets contain. */
-  readonly isSecret?: true
-  /** True for records that only an archive for a move contains: what waits, and continues at the new service. */
-  readonly isOfMove?: true
-  /** A column of long texts. A page ends before they become too long together. */
-  readonly longColumn?: string
-  /** Checks what the members of a row are together. Returns the member that does not fit, and why. */
-  readonly checkRow?: (actorId: string, row: Readonly<Record<string, Param>>) => Misfit | null
-}
-
-type More = Pick<RecordMember, 'check' | 'isNullable'>
-
-/** Makes members of a type, whose column has their name unless it is given. */
-function typed(type: MemberType) {
-  return (name: string, more: (More & { readonly column?: string }) | string = {}): RecordMember =>
-    typeof more === 'string' ? { name, column: more, type } : { name, column: name, type, ...more }
-}
-
-const nullable = { isNullable: true } as const
-const text = typed('text')
-const integer = typed('integer')
-const flag = typed('flag')
-const time = typed('time')
-const never = typed('never')
-const json = typed('json')
-const value = typed('value')
-
-function secret(name: string, sealed: SealedColumn, check?: MemberCheck): RecordMember {
-  return { name, column: sealed.column, type: 'secret', sealed, ...present({ check }) }
-}
+const { text, integer, flag, time, never, json, value, secret } = member
 
 const facts = json('facts', { check: textsByName })
 
@@ -97,16 +27,16 @@ export const account: RecordKind = {
   members: [
     text('identifier'),
     flag('verified'),
-    text('subject', nullable),
-    json('fields', { ...nullable, check: textsByName }),
+    text('subject', mayBeNull),
+    json('fields', { ...mayBeNull, check: textsByName }),
   ],
 }
 
 /** The messages to peers that an archive for a move contains. The old service still sends those about ends of relationships. */
 export const noticesOfMoves = ['approval', 'permission', 'unsubscribe', 'revoke', 'acknowledge'] as const
 
-/** Records after the properties, lists and files. */
-export const recordKinds: readonly RecordKind[] = [
+/** The records of the core after the properties, lists and files. */
+const coreKinds: readonly RecordKind[] = [
   {
     kind: 'passkey',
     table: 'passkey',
@@ -119,7 +49,7 @@ export const recordKinds: readonly RecordKind[] = [
       flag('synced'),
       text('name'),
       time('created_at'),
-      time('last_used_at', nullable),
+      time('last_used_at', mayBeNull),
     ],
     isSecret: true,
   },
@@ -140,7 +70,7 @@ export const recordKinds: readonly RecordKind[] = [
       json('alarm', { column: 'id', check: nameAndKey }),
       time('at'),
       text('setting', 'entry_id'),
-      json('data', nullable),
+      json('data', mayBeNull),
       integer('hops'),
     ],
     isSecret: true,
@@ -156,10 +86,10 @@ export const recordKinds: readonly RecordKind[] = [
       text('property_kind', { column: 'kind', check: choice('value', 'list') }),
       text('operation', { check: choice('set', 'create', 'delete', 'add', 'remove', 'update', 'texts', 'change') }),
       flag('existed'),
-      text('content', nullable),
+      text('content', mayBeNull),
       integer('characters'),
       integer('version'),
-      integer('checksum', nullable),
+      integer('checksum', mayBeNull),
       text('caller_kind', { check: originKind }),
       text('caller'),
       text('request_id', 'request'),
@@ -204,15 +134,15 @@ export const recordKinds: readonly RecordKind[] = [
       text('description'),
       text('nickname'),
       flag('approved'),
-      time('approved_until', nullable),
+      time('approved_until', mayBeNull),
       flag('peer_approved'),
       flag('verified'),
       text('established_via'),
       facts,
       time('created_at'),
-      never('last_accessed', nullable),
+      never('last_accessed', mayBeNull),
       text('last_connected_via'),
-      text('request', { ...nullable, check: ownRequest }),
+      text('request', { ...mayBeNull, check: ownRequest }),
     ],
   },
   {
@@ -226,11 +156,11 @@ export const recordKinds: readonly RecordKind[] = [
       text('description'),
       text('nickname'),
       flag('approved'),
-      time('approved_until', nullable),
+      time('approved_until', mayBeNull),
       text('established_via'),
       facts,
       time('created_at'),
-      never('last_accessed', nullable),
+      never('last_accessed', mayBeNull),
     ],
   },
   {
@@ -307,9 +237,9 @@ export const recordKinds: readonly RecordKind[] = [
       value('data'),
       flag('replaces'),
       time('created_at'),
-      time('cleared_at', nullable),
+      time('cleared_at', mayBeNull),
       integer('hops'),
-      json('deletions', nullable),
+      json('deletions', mayBeNull),
     ],
     isOfMove: true,
     longColumn: 'data',
@@ -338,7 +268,7 @@ export const recordKinds: readonly RecordKind[] = [
       text('subscription_id'),
       time('repair_at'),
       integer('repairs'),
-      time('failing_since', nullable),
+      time('failing_since', mayBeNull),
     ],
     isOfMove: true,
   },
@@ -364,20 +294,10 @@ export const recordKinds: readonly RecordKind[] = [
     members: [text('peer_id'), text('subscription_id'), flag('resync_pending')],
     isOfMove: true,
   },
-  {
-    kind: 'webhook',
-    table: 'webhook',
-    key: ['webhook_id'],
-    members: [
-      text('webhook_id'),
-      text('url', { check: webUrl }),
-      json('events', { check: texts }),
-      json('names', { check: texts }),
-      text('description'),
-      secret('secrets', webhookSecrets, webhookSecretsShape),
-      time('created_at'),
-    ],
-  },
+]
+
+/** Records that may belong to those of features. */
+const laterKinds: readonly RecordKind[] = [
   {
     kind: 'waiting_event',
     table: 'job_entry',
@@ -390,7 +310,7 @@ export const recordKinds: readonly RecordKind[] = [
       text('id', 'entry_id'),
       text('type'),
       value('data'),
-      json('origin', { ...nullable, check: originObject }),
+      json('origin', { ...mayBeNull, check: originObject }),
       integer('hops'),
       time('created_at'),
     ],
@@ -412,7 +332,7 @@ export const recordKinds: readonly RecordKind[] = [
       text('method'),
       text('url'),
       text('baseuri'),
-      json('body', nullable),
+      json('body', mayBeNull),
       text('request_id'),
     ],
     isOfMove: true,
@@ -438,6 +358,11 @@ export const recordKinds: readonly RecordKind[] = [
     members: [text('service'), secret('tokens', serviceTokens, tokensOfService), time('connected_at')],
   },
 ]
+
+/** Records after the properties, lists and files, with those of tables of features. */
+export function recordKindsWith(tables: readonly Table[]): readonly RecordKind[] {
+  return [...coreKinds, ...tables.flatMap(({ records }) => (records === undefined ? [] : [records])), ...laterKinds]
+}
 
 /** Whether records of this kind come back only with their secrets. */
 export function needsSecrets({ members }: RecordKind): boolean {

@@ -5,15 +5,13 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { bindingOf } from '../secret/sealed-columns.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { Param, Queries, Transaction } from '../store/store.ts'
+import type { RecordKind, RecordMember, RecordRow } from '../table/record-kind.ts'
 import { isStorable } from './member-checks.ts'
-import type { RecordMember, RecordKind } from './record-kinds.ts'
 
 /** Rows of a page. */
 const pageRows = 256
 /** A page ends after the row whose long column reaches this number of bytes. */
 const pageBytes = 1_048_576
-
-export type RecordRow = Readonly<Record<string, Param>>
 
 export interface RowPage {
   readonly rows: readonly RecordRow[]

@@ -47,7 +47,8 @@ export interface AroundReplacement {
   readonly record: (tx: Transaction, actorId: string, now: number) => Promise<void>
 }
 
-export interface ReplaceDeps extends Pick<RestoreDeps, 'store' | 'keyRing' | 'bytes' | 'deleteRemoved' | 'progress'> {
+export interface ReplaceDeps
+  extends Pick<RestoreDeps, 'store' | 'keyRing' | 'bytes' | 'deleteRemoved' | 'progress' | 'tables'> {
   /** Opens the archive from its start. */
   readonly open: () => AsyncIterable<Uint8Array>
   /** The public URL of the service, without a trailing slash. */

@@ -5,7 +5,7 @@ import type { PropertyKind } from '../property/property-store.ts'
 import { inEachScope } from '../publication/changed-rights.ts'
 import { insertMissedOfAll, keepAllMissedDiffs } from '../publication/missed-store.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import type { RecordRow } from './record-rows.ts'
+import type { RecordRow } from '../table/record-kind.ts'
 import { insertResyncs } from './restored-rows.ts'
 
 /** Properties of one transaction. Each of their values may be long. */

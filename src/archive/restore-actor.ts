@@ -43,11 +43,13 @@ import {
 } from './archived-content.ts'
 import { unzippedArchive } from './gzip.ts'
 import { count } from './merge-report.ts'
-import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
+import type { RecordKind } from '../table/record-kind.ts'
+import type { WithTables } from '../table/table.ts'
+import { account, needsSecrets, recordKindsWith } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
 import { type ArrivingActor, insertKind } from './restored-rows.ts'
 
-export interface RestoreDeps {
+export interface RestoreDeps extends WithTables {
   readonly store: Store
   readonly keyRing: KeyRing
   readonly bytes: Pick<FileBytes, 'put'>
@@ -303,7 +305,7 @@ class Restore {
     else if (kind === 'account') this.#account = given[0] ?? null
     else if (kind === 'property') await this.#values(given)
     else {
-      const found = recordKinds.find((one) => one.kind === kind)
+      const found = recordKindsWith(this.#deps.tables).find((one) => one.kind === kind)
       const isUnfit = found?.isOfMove === true && this.#deps.arriving === undefined
       if (found === undefined || kind === 'app' || isUnfit) count(this.#leftOut, kind, given.length)
       else await this.#rows(found, given)

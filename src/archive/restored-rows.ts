@@ -1,12 +1,11 @@
 /** Inserts the rows of records with what the service keeps beside them: hashes, queues and counters. */
 import { insertEntries } from '../publication/diff-store.ts'
 import { known } from '../json/json.ts'
-import { hostOf } from '../peer/url-rules.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Transaction } from '../store/store.ts'
 import { deliversCallbacks } from '../subscription/scope.ts'
-import type { RecordKind } from './record-kinds.ts'
-import { type ArchiveMembers, insertRows, type RecordRow, recordText } from './record-rows.ts'
+import type { RecordKind, RecordRow } from '../table/record-kind.ts'
+import { type ArchiveMembers, insertRows, recordText } from './record-rows.ts'
 
 export interface RestoredRows {
   readonly rows: readonly RecordRow[]
@@ -44,10 +43,8 @@ export async function insertKind(tx: Transaction, actorId: string, kind: RecordK
       return insertAlarms(tx, actorId, kind, all)
     case 'subscription_of_peer':
       return insertSubscriptions(tx, actorId, kind, all)
-    case 'webhook':
-      return insertWebhooks(tx, actorId, kind, all)
     default:
-      return insertRows(tx, kind, actorId, all.rows)
+      return kind.insert === undefined ? insertRows(tx, kind, actorId, all.rows) : kind.insert(tx, actorId, all.rows)
   }
 }
 
@@ -122,37 +119,4 @@ export async function insertResyncs(
     }
   })
   await insertEntries(tx, actorId, entries, { createdAt: now, hops: 0, origin: '' })
-}
-
-async function insertWebhooks(
-  tx: Transaction,
-  actorId: string,
-  kind: RecordKind,
-  { rows }: RestoredRows,
-): Promise<void> {
-  await insertRows(tx, kind, actorId, rows)
-  const queues: RecordKind = {
-    ...kind,
-    table: 'job',
-    members: [
-      { name: 'webhook_id', column: 'id', type: 'text' },
-      { name: 'host', column: 'data', type: 'text' },
-      { name: 'created_at', column: 'created_at', type: 'time' },
-    ],
-  }
-  const jobs = rows.map((row) => ({
-    id: row['webhook_id'] ?? '',
-    data: hostOf(String(row['url'])),
-    created_at: row['created_at'] ?? 0,
-    kind: 'webhook',
-    last: 0,
-  }))
-  await insertRows(tx, queues, actorId, jobs, [
-    ['kind', 'TEXT'],
-    ['last', 'BIGINT'],
-  ])
-  await tx.run(
-    'UPDATE actor SET webhook_count = (SELECT COUNT(*) FROM webhook WHERE actor_id = $1) WHERE id = $1',
-    actorId,
-  )
 }

@@ -1,5 +1,5 @@
 /** `troupe compact`: returns the space of deleted data to the file system, while the service runs. */
-import { resolveConfig } from '../config/config.ts'
+import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import { compactStore } from '../open-store.ts'
 import { print, sizeText } from './output.ts'

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { completeFile, startOfRun } from '../archive/scheduled/export-place.ts'
 import { openExportPlace } from '../archive/scheduled/scheduled-exports.ts'
 import { newestBackup } from '../backup/run-backup.ts'
-import { ConfigError, resolveConfig } from '../config/config.ts'
+import { ConfigError } from '../config/config.ts'
+import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { strayObjects, wrongFiles } from '../file/compare-contents.ts'
@@ -15,7 +16,8 @@ import { plainHttpWarning } from '../config/plain-http.ts'
 import { countAllPeers } from '../moving/arrival-store.ts'
 import { release } from '../release.ts'
 import { recount } from '../quota/recount.ts'
-import { allQuotas } from '../quotas.ts'
+import { quotasWith } from '../quotas.ts'
+import { builtInTables } from '../features/features.ts'
 import { damagedValues } from '../property/maintenance/damaged-values.ts'
 import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -114,7 +116,7 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   try {
     await store.ping()
     if (store.dialect === 'sqlite') await requireSound(store, url)
-    if (!(await ringFits(store, ring))) throw unfitKeys(config)
+    if (!(await ringFits(store, ring, builtInTables))) throw unfitKeys(config)
     const place = await placeOf(config)
     await reportPeers(store, publicUrlOf(config))
     if (isDeep) {
@@ -154,7 +156,7 @@ async function continuationOf(store: Store): Promise<string> {
 /** Corrects what quotas count, and names what was wrong. */
 async function correctCounts(store: Store): Promise<void> {
   let corrected = 0
-  await recount(store, allQuotas, ({ actorId, quota, counted, used }) => {
+  await recount(store, quotasWith(builtInTables), ({ actorId, quota, counted, used }) => {
     corrected += 1
     if (corrected <= maxNamed) print(`corrected actor ${actorId}: ${used} ${quota.unit}, and not ${counted}`)
   })
@@ -239,7 +241,7 @@ function recentOne(what: 'backup' | 'export', age: number, everyHours: number): 
 
 /** @throws StoreStartError for a database whose tables are only partly distributed. */
 async function placeOf({ database: url, databaseSchema: schema }: Config): Promise<string> {
-  const missing = await missingScaleSteps({ url, schema })
+  const missing = await missingScaleSteps({ url, schema, tables: builtInTables })
   if (missing === null) return ''
   const [first] = missing
   if (first !== undefined)
@@ -266,7 +268,7 @@ async function requireIntactValues(store: Store, url: string): Promise<void> {
 /** Decrypts every secret. @throws StoreStartError for secrets that no configured key decrypts. */
 async function requireReadableSecrets(store: Store, ring: KeyRing, url: string): Promise<void> {
   let count = 0
-  for await (const reason of unreadableSecrets(store, ring)) {
+  for await (const reason of unreadableSecrets(store, ring, builtInTables)) {
     count += 1
     if (count <= maxNamed) print(`secret    ${reason}`)
   }

@@ -1,5 +1,5 @@
 /** Opens the configured database for a command that starts no service. */
-import { resolveConfig } from '../config/config.ts'
+import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { openStore } from '../open-store.ts'

@@ -1,7 +1,7 @@
 /** `troupe import-actingweb`: takes over a PostgreSQL database of the Python library ActingWeb 3.x. */
 import { importActors, type ImportDeps, type ImportReport } from '../actingweb-import/import-actors.ts'
 import { SourceDatabase } from '../actingweb-import/source.ts'
-import { resolveConfig } from '../config/config.ts'
+import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import { createLog } from '../observe/log.ts'
 import type { Config } from '../config/options.ts'

@@ -1,6 +1,8 @@
 /** `troupe keys`: generates encryption keys, and encrypts the stored secrets again with the first key. */
-import { resolveConfig } from '../config/config.ts'
+import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
+import { builtInTables } from '../features/features.ts'
+import { sealedColumnsWith } from '../secret/sealed-columns.ts'
 import { forgetKeys } from '../secret/forgotten-keys.ts'
 import { ringFits, unopenedSecrets } from '../secret/key-check.ts'
 import { generateKey, type KeyRing } from '../secret/key-ring.ts'
@@ -41,8 +43,8 @@ async function rotate(): Promise<number> {
   const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
   try {
     const ring = await keyRingOf(config)
-    if (!(await ringFits(store, ring))) throw unfitKeys(config)
-    const { resealed } = await resealAll(store, ring)
+    if (!(await ringFits(store, ring, builtInTables))) throw unfitKeys(config)
+    const { resealed } = await resealAll(store, ring, builtInTables)
     print(
       `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} now encrypted with key ${ring.currentId}; you can remove the keys after it.`,
     )
@@ -52,8 +54,8 @@ async function rotate(): Promise<number> {
   return 0
 }
 
-/** Names of the columns for people. */
-const meanings: Readonly<Record<string, string>> = {
+/** Names of the columns of the core for people. */
+const coreMeanings: Readonly<Record<string, string>> = {
   'actor.passphrase': 'passphrases of actors: troupe actors renew-passphrase makes a new one',
   'trust.secret': 'secrets of relationships: their owners end them and connect again',
   'trust.verification_token': 'tokens of requests for relationships',
@@ -66,10 +68,14 @@ const meanings: Readonly<Record<string, string>> = {
   'mcp_task.outcome': 'results of calls of AI clients',
   'approval.arguments': 'calls that wait for an approval',
   'idempotent_request.answer': 'stored responses to repeated requests',
-  'webhook.secrets': 'secrets of webhooks: their owners rotate them',
   'departure.secrets': 'moves to other services',
   'arrival.private_key': 'keys of arrivals from other services',
   'arrival_peer.secret': 'secrets for the peers of arrivals',
+}
+
+function meaningOf(field: string): string {
+  const column = sealedColumnsWith(builtInTables).find((one) => `${one.table}.${one.column}` === field)
+  return column?.meaning ?? coreMeanings[field] ?? field
 }
 
 async function forget(args: readonly string[]): Promise<number> {
@@ -80,8 +86,7 @@ async function forget(args: readonly string[]): Promise<number> {
     const { fields, keyIds, damaged } = await lostSecrets(store, ring)
     const lost = Object.values(fields).reduce((sum, number) => sum + number, 0)
     if (options.json !== true) {
-      for (const [field, number] of Object.entries(fields))
-        print(`${String(number).padStart(8)}  ${meanings[field] ?? field}`)
+      for (const [field, number] of Object.entries(fields)) print(`${String(number).padStart(8)}  ${meaningOf(field)}`)
       if (damaged > 0)
         print(
           `${counted(damaged, 'secret')} of configured keys ${damaged === 1 ? 'does' : 'do'} not open: troupe doctor deep names them.`,
@@ -118,7 +123,7 @@ async function lostSecrets(
   const keyIds = new Set<string>()
   let damaged = 0
   let wrong = ''
-  for await (const { field, keyId } of unopenedSecrets(store, ring)) {
+  for await (const { field, keyId } of unopenedSecrets(store, ring, builtInTables)) {
     if (keyId === null) continue
     if (ring.keys.has(keyId)) {
       damaged += 1
@@ -129,7 +134,7 @@ async function lostSecrets(
     fields[field] = (fields[field] ?? 0) + 1
   }
   // Another key with the id of the lost one would keep the start from telling them apart.
-  if (damaged > 0 && !(await ringFits(store, ring)))
+  if (damaged > 0 && !(await ringFits(store, ring, builtInTables)))
     throw new UsageError(
       `Cannot forget the key ${wrong}: a configured key has its id, and did not encrypt the stored secrets. Give the new key another id, as troupe keys new does.`,
     )

@@ -1,5 +1,5 @@
 /** `troupe redrive`: retries failed deliveries and failed background work, while the service runs or before it starts. */
-import { resolveConfig } from '../config/config.ts'
+import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import { redriveAll } from '../operator/redrive.ts'
 import { openStore } from '../open-store.ts'

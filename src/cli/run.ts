@@ -1,6 +1,6 @@
 /** `troupe dev` and `troupe serve`: reads their arguments, and runs the application's module. */
 import { setDefaultMode } from '../config/env.ts'
-import type { Mode } from '../config/options.ts'
+import type { Mode } from '../config/option.ts'
 import { UsageError } from './usage-error.ts'
 
 export async function runDevelopment(args: readonly string[]): Promise<number> {

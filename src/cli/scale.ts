@@ -1,6 +1,7 @@
 /** `troupe scale`: distributes the tables of a PostgreSQL database over the servers of a Citus cluster. */
-import { resolveConfig } from '../config/config.ts'
+import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
+import { builtInTables } from '../features/features.ts'
 import { openStore, scaleStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
 import { print } from './output.ts'
@@ -25,7 +26,7 @@ export async function scale(args: readonly string[]): Promise<number> {
   const store = await openStore({ url, schema, workers: 1, mustExist: isDry })
   await store.close()
   let steps = 0
-  await scaleStore({ url, schema }, { shards, isDry }, ({ title }) => {
+  await scaleStore({ url, schema, tables: builtInTables }, { shards, isDry }, ({ title }) => {
     steps += 1
     print(title)
   })

@@ -1,7 +1,8 @@
 /** Resolves the options from code and environment. An invalid value prevents the start with an error that names it. */
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
-import { type Config, type GivenTimeouts, type Mode, type Option, type OptionName, options } from './options.ts'
+import type { ConfigOf, Mode, Option, OptionTable } from './option.ts'
+import { type Config, type GivenTimeouts, type OptionName, options } from './options.ts'
 import { providerVariables } from './provider-options.ts'
 import { serviceVariables } from './service-options.ts'
 
@@ -13,17 +14,24 @@ const foreignPrefixes = ['TROUPE_TEST_']
 /**
  * Resolves and validates all options. The environment overrides code, so the operator has the final decision.
  *
+ * @param more The options of features.
  * @throws ConfigError naming the setting.
  */
-export function resolveConfig(code: Partial<Config>, env: Environment): Config {
-  refuseUnknown(code, env)
+export function resolveOptions<More extends OptionTable>(
+  more: More,
+  code: Partial<Config> & Partial<ConfigOf<More>>,
+  env: Environment,
+): Config & ConfigOf<More> {
+  const all: OptionTable = { ...options, ...more }
+  refuseUnknown(all, code, env)
+  const given: Readonly<Record<string, unknown>> = code
   const mode = resolve('mode', options.mode, code.mode, env, 'production')
   const config = Object.fromEntries(
-    Object.entries(options).map(([name, option]) => [
+    Object.entries(all).map(([name, option]) => [
       name,
-      name === 'mode' ? mode : resolve(name, option as Option<unknown>, code[name as OptionName], env, mode),
+      name === 'mode' ? mode : resolve(name, option, given[name], env, mode),
     ]),
-  ) as unknown as Config
+  ) as unknown as Config & ConfigOf<More>
   refuseContradictions(config)
   return { ...config, ...sharedTimeouts(config.peerTimeoutSeconds, code, env) }
 }
@@ -58,8 +66,8 @@ export function defaultOf<T>(option: Option<T>, mode: Mode): T {
   return typeof option.byDefault === 'function' ? (option.byDefault as (mode: Mode) => T)(mode) : option.byDefault
 }
 
-function refuseUnknown(code: object, env: Environment): void {
-  const known = new Set<string>(Object.values(options).map((option) => option.env))
+function refuseUnknown(all: OptionTable, code: object, env: Environment): void {
+  const known = new Set<string>(Object.values(all).map((option) => option.env))
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix)))
       continue
@@ -69,7 +77,7 @@ function refuseUnknown(code: object, env: Environment): void {
     )
   }
   for (const name of Object.keys(code)) {
-    if (!Object.hasOwn(options, name))
+    if (!Object.hasOwn(all, name))
       throw new ConfigError(`Unknown option ${name}: check its spelling in docs/configuration.md, or remove it.`)
   }
 }

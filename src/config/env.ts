@@ -1,5 +1,5 @@
 /** The only module that reads environment variables. */
-import type { Mode } from './options.ts'
+import type { Mode } from './option.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,142 +1,10 @@
-/**
- * All options of the service, with units, defaults and descriptions. This list defines the environment variables, the
- * options in code and `docs/configuration.md`.
- */
-export type Mode = 'development' | 'production'
+/** All options of the core, with units, defaults and descriptions. Features have options of their own (`features/config.ts`). */
+import { type AboutOption, type ConfigOf, type Mode, type Option, optionKinds } from './option.ts'
 
-export interface Option<T> {
-  readonly env: string
-  /** Parses the string of the environment variable; throws an Error whose message completes "<NAME> …". */
-  readonly parse: (text: string) => T
-  /** Validates a value given in code; throws like `parse`. */
-  readonly check: (value: unknown) => T
-  readonly byDefault: T | ((mode: Mode) => T)
-  readonly values: string
-  readonly text: string
-  /** Description of the default, where the value alone does not explain it. */
-  readonly defaultText?: string
-  readonly secret?: boolean
-  /** True when an empty string in the environment is a value instead of an absent setting. */
-  readonly readsEmpty?: boolean
-}
-
-interface About<T> {
-  readonly env: string
-  readonly byDefault: T | ((mode: Mode) => T)
-  readonly text: string
-  readonly values?: string
-  readonly defaultText?: string
-  readonly secret?: boolean
-}
-
-function option<T>(
-  about: About<T>,
-  values: string,
-  read: (value: unknown) => T,
-  parse?: (text: string) => T,
-): Option<T> {
-  return { values, ...about, check: read, parse: parse ?? ((text) => read(text)) }
-}
-
-function integer(about: About<number> & { min: number; max: number; unit?: string }): Option<number> {
-  const values = `whole number from ${about.min} to ${about.max}${about.unit === undefined ? '' : `, in ${about.unit}`}`
-  const read = (value: unknown): number => {
-    if (typeof value !== 'number' || !Number.isInteger(value) || value < about.min || value > about.max) {
-      throw new Error(`must be a ${values}`)
-    }
-    return value
-  }
-  return option(about, values, read, (text) => read(/^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN))
-}
-
-/** A number whose default depends on the machine. In code, null is that default. */
-function optionalInteger(about: About<null> & { min: number; max: number; unit?: string }): Option<number | null> {
-  const base = integer({ ...about, byDefault: about.min })
-  return { ...base, byDefault: about.byDefault, check: (value) => (value === null ? null : base.check(value)) }
-}
-
-function flag(about: About<boolean>): Option<boolean> {
-  const values = '1 or 0 (also true, false, on, off, yes, no)'
-  return option(
-    about,
-    values,
-    (value) => {
-      if (typeof value !== 'boolean') throw new Error('must be true or false')
-      return value
-    },
-    (text) => {
-      const word = text.trim().toLowerCase()
-      if (['1', 'true', 'on', 'yes'].includes(word)) return true
-      if (['0', 'false', 'off', 'no'].includes(word)) return false
-      throw new Error(`must be ${values}`)
-    },
-  )
-}
-
-/** A flag whose default depends on other settings. In code, null is that default. */
-function optionalFlag(about: About<null>): Option<boolean | null> {
-  const base = flag({ ...about, byDefault: false })
-  return { ...base, byDefault: about.byDefault, check: (value) => (value === null ? null : base.check(value)) }
-}
-
-function choice<const C extends string>(about: About<C> & { choices: readonly C[] }): Option<C> {
-  const values = about.choices.join(', ')
-  return option(about, values, (value) => {
-    const found = about.choices.find((name) => name === value)
-    if (found === undefined) throw new Error(`must be one of ${values}`)
-    return found
-  })
-}
-
-function text<T extends string | null>(
-  about: About<T>,
-  check: (value: string) => string | null = () => null,
-): Option<T> {
-  return option(about, 'string', (value) => {
-    if (value === null && about.byDefault === null) return value as T
-    if (typeof value !== 'string') throw new Error('must be a string')
-    const complaint = check(value)
-    if (complaint !== null) throw new Error(complaint)
-    return value as T
-  })
-}
-
-function words(about: About<readonly string[]>): Option<readonly string[]> {
-  const read = (value: unknown): readonly string[] => {
-    const isNames = Array.isArray(value) && value.every((word: unknown) => typeof word === 'string' && word !== '')
-    if (!isNames) throw new Error('must be a list of names')
-    return [...(value as readonly string[])]
-  }
-  const split = (list: string): string[] =>
-    list
-      .split(',')
-      .map((word) => word.trim())
-      .filter((word) => word !== '')
-  return {
-    ...option(about, 'names separated by commas; empty for none', read, (list) => read(split(list))),
-    readsEmpty: true,
-  }
-}
-
-/** A list whose names are checked. @param complaint Says why a name is wrong; null for a valid one. */
-function checkedWords(
-  about: About<readonly string[]>,
-  values: string,
-  complaint: (name: string) => string | null,
-): Option<readonly string[]> {
-  const list = words(about)
-  const check = (names: readonly string[]): readonly string[] => {
-    for (const name of names) {
-      const wrong = complaint(name)
-      if (wrong !== null) throw new Error(wrong)
-    }
-    return names
-  }
-  return { ...list, values, check: (value) => check(list.check(value)), parse: (text) => check(list.parse(text)) }
-}
+const { integer, optionalInteger, flag, optionalFlag, choice, text, words, checkedWords, option } = optionKinds
 
 /** A list of origins: scheme, host and port, as browsers send them in `Origin`. */
-function origins(about: About<readonly string[]>): Option<readonly string[]> {
+function origins(about: AboutOption<readonly string[]>): Option<readonly string[]> {
   return checkedWords(about, 'origins (scheme, host and port) separated by commas; empty for none', (name) => {
     const url = URL.parse(name)
     // Custom schemes of native applications have an opaque origin, so the service compares the string itself.
@@ -147,7 +15,7 @@ function origins(about: About<readonly string[]>): Option<readonly string[]> {
 }
 
 /** All, none, or those with some origins. */
-function flagOrOrigins(about: About<boolean>): Option<boolean | readonly string[]> {
+function flagOrOrigins(about: AboutOption<boolean>): Option<boolean | readonly string[]> {
   const [all, some] = [flag(about), origins({ ...about, byDefault: [] })]
   return {
     ...all,
@@ -158,7 +26,7 @@ function flagOrOrigins(about: About<boolean>): Option<boolean | readonly string[
 }
 
 /** Verified addresses, and ids of people at a provider. */
-function people(about: About<readonly string[]>): Option<readonly string[]> {
+function people(about: AboutOption<readonly string[]>): Option<readonly string[]> {
   return checkedWords(about, 'addresses, provider ids and passkeys, separated by commas; empty for none', (name) => {
     // An id of an actor is chosen by the service from which the actor comes.
     if (name.startsWith('passkey:') && !/^passkey:[A-Za-z0-9_-]{43}$/.test(name))
@@ -170,7 +38,7 @@ function people(about: About<readonly string[]>): Option<readonly string[]> {
 }
 
 /** URLs of read replicas. */
-function replicas(about: About<readonly string[]>): Option<readonly string[]> {
+function replicas(about: AboutOption<readonly string[]>): Option<readonly string[]> {
   const values = '`postgres://<user>:<password>@<host>/<database>` separated by commas; empty for none'
   // The message must not contain the URL, which has a password.
   return checkedWords(about, values, (url) =>
@@ -181,7 +49,7 @@ function replicas(about: About<readonly string[]>): Option<readonly string[]> {
 }
 
 /** Former values of `BASE_URL`, without a trailing slash. */
-function baseUrls(about: About<readonly string[]>): Option<readonly string[]> {
+function baseUrls(about: AboutOption<readonly string[]>): Option<readonly string[]> {
   const values = 'http or https URLs separated by commas; empty for none'
   const list = checkedWords(about, values, checkBaseUrl)
   const normal = (urls: readonly string[]): readonly string[] => urls.map((url) => url.replace(/(?<!\/)\/+$/, ''))
@@ -197,7 +65,7 @@ export interface GivenRate {
 /** Rate limits by limiter name; null turns the limiter off. */
 export type GivenRates = Readonly<Record<string, GivenRate | null>>
 
-function rates(about: About<GivenRates>): Option<GivenRates> {
+function rates(about: AboutOption<GivenRates>): Option<GivenRates> {
   const values = '`<limiter>=<count>/<seconds>` or `<limiter>=off`, separated by commas'
   const wrong = new Error(`must be ${values}, with a count up to 1000000 and at most 31 days`)
   const isWhole = (value: unknown, max: number): boolean =>
@@ -229,7 +97,7 @@ export type GivenTimeouts = number | readonly [connect: number, read: number]
 
 const maxTimeouts = [120, 600] as const
 
-function timeouts(about: About<GivenTimeouts | null>): Option<GivenTimeouts | null> {
+function timeouts(about: AboutOption<GivenTimeouts | null>): Option<GivenTimeouts | null> {
   const values = `whole number from 1 to ${maxTimeouts[0]}, or two separated by a comma, the second up to ${maxTimeouts[1]}, in seconds`
   const isWithin = (value: unknown, most: number): boolean =>
     typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most
@@ -754,13 +622,6 @@ export const options = {
     byDefault: 1000,
     text: 'Maximum number of API keys of an actor; a further one returns 507.',
   }),
-  maxWebhooks: integer({
-    env: 'TROUPE_MAX_WEBHOOKS',
-    min: 0,
-    max: 1000,
-    byDefault: 20,
-    text: 'Maximum number of webhooks of an actor; a further one returns 507. 0: no webhooks.',
-  }),
   files: text<string | null>(
     {
       env: 'TROUPE_FILES',
@@ -1024,6 +885,6 @@ export const options = {
   }),
 } as const
 
-type Options = typeof options
-export type Config = { readonly [K in keyof Options]: Options[K] extends Option<infer T> ? T : never }
-export type OptionName = keyof Options
+/** The settings of the core. */
+export type Config = ConfigOf<typeof options>
+export type OptionName = keyof Config

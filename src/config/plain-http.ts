@@ -1,5 +1,5 @@
 /** A service whose `BASE_URL` is http, without encryption. */
-import type { Mode } from './options.ts'
+import type { Mode } from './option.ts'
 
 export interface ServedAt {
   readonly baseUrl: string

@@ -12,7 +12,7 @@ export interface StoredEvent {
   readonly type: ChangeEventName
   /** The name of the property, list or file. */
   readonly name: string
-  /** The members of the event as JSON, in the names of webhooks. */
+  /** The members of the event as JSON, in the names of messages. */
   readonly data: JsonText
 }
 

@@ -48,7 +48,8 @@ export function createJobs(runtime: Runtime) {
   }
 }
 
-interface Worker {
+/** A worker of a room or feature. */
+export interface BackgroundWorker {
   wake(): void
   settled(): Promise<void>
   nextDue(): Promise<number | null>
@@ -57,14 +58,14 @@ interface Worker {
 
 /** All workers of background work as one. */
 export class Jobs {
-  #workers: readonly Worker[]
+  #workers: readonly BackgroundWorker[]
 
-  constructor(workers: readonly Worker[]) {
+  constructor(workers: readonly BackgroundWorker[]) {
     this.#workers = workers
   }
 
   /** Adds the worker of another room, while the service is assembled. */
-  add(worker: Worker): void {
+  add(worker: BackgroundWorker): void {
     this.#workers = [...this.#workers, worker]
   }
 

@@ -1,4 +1,4 @@
-/** The SQL of the entries of a queue: events, and messages to webhooks. */
+/** The SQL of the entries of a queue: events, and messages of features. */
 import { naming, runByActor } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { JobKey, JobKind } from './job-store.ts'

@@ -3,12 +3,16 @@ import { DueRows } from '../due/due-rows.ts'
 import { type ActorRow, byActor, firstOf, naming, runByActor } from '../store/by-key.ts'
 import type { Store, Transaction } from '../store/store.ts'
 
-export type JobKind = 'event' | 'webhook' | 'alarm' | 'import' | 'move' | 'arrival'
+/** `event`, `alarm`, one of `singleRuns`, or the queue of a feature. */
+export type JobKind = string
+
+/** The kinds that are one run of the service itself, without a queue that waits: a list of SQL. */
+export const singleRuns = `('import', 'move', 'arrival')`
 
 export interface JobKey {
   readonly actorId: string
   readonly kind: JobKind
-  /** Empty for events, imports and moves, the id of the webhook, or the name and key of the alarm. */
+  /** Empty for events, imports and moves, the id of the row that a queue of a feature belongs to, or the name and key of the alarm. */
   readonly id: string
 }
 

@@ -3,7 +3,7 @@ import type { Param, Transaction } from '../store/store.ts'
 import type { JobKind } from './job-store.ts'
 
 export interface RedrivenJobs {
-  /** Number of events and webhook messages. */
+  /** Number of events and messages of features. */
   readonly entries: number
   readonly alarms: number
 }

@@ -308,7 +308,7 @@ export async function beginWork(tx: Transaction, actorId: string, now: number): 
   )
   await tx.run(
     `UPDATE job SET due_at = $2
-     WHERE actor_id = $1 AND kind IN ('event', 'webhook') AND state = 'live' AND due_at IS NULL AND last > done`,
+     WHERE actor_id = $1 AND kind NOT IN ('alarm', 'import', 'move', 'arrival') AND state = 'live' AND due_at IS NULL AND last > done`,
     actorId,
     now,
   )

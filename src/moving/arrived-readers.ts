@@ -1,18 +1,16 @@
 /**
- * Readers of an arrived actor can read or receive what its owner stores later: relationships, webhooks, companions and open
- * invitations, and its trustee, on whose behalf applications act. The old service states them and proves none, so the owner keeps them by choice (record 111).
+ * Readers of an arrived actor can read or receive what its owner stores later: relationships, companions and open invitations, the
+ * readers of features such as webhooks, and its trustee, on whose behalf applications act. The old service states them and proves none, so the owner keeps them by choice (record 111).
  */
 import { createHash } from 'node:crypto'
 import { setTrusteeRoot } from '../actor/actor-store.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
+import type { Table, TableReader, WithTables } from '../table/table.ts'
 import { deleteCompanion } from '../trust/companion-store.ts'
 import { deleteInvitation } from '../trust/invitations/invitation-store.ts'
 
-export const readerKinds = ['relationship', 'webhook', 'companion', 'invitation', 'trustee'] as const
-export type ReaderKind = (typeof readerKinds)[number]
-
 export interface ArrivedReader {
-  readonly kind: ReaderKind
+  readonly kind: string
   readonly id: string
   /** The name that the archive states. Empty: none. */
   readonly name: string
@@ -28,19 +26,40 @@ export interface ArrivedReader {
 
 type Row = Omit<ArrivedReader, 'kind' | 'hasOwnRights' | 'key'> & { readonly rules: number }
 
-const queries: Readonly<Record<ReaderKind, string>> = {
-  relationship: `SELECT peer_id AS id, CASE nickname WHEN '' THEN description ELSE nickname END AS name, baseuri AS address,
+/** Relationships end together, and a trustee with the row of the arrival. */
+const endsApart: TableReader['end'] = async () => {}
+
+const relationships: TableReader = {
+  kind: 'relationship',
+  sql: `SELECT peer_id AS id, CASE nickname WHEN '' THEN description ELSE nickname END AS name, baseuri AS address,
       relationship, CASE WHEN EXISTS (SELECT 1 FROM permission_override o WHERE o.actor_id = $1 AND o.peer_id = trust.peer_id)
         THEN 1 ELSE 0 END AS rules
     FROM trust WHERE actor_id = $1 ORDER BY peer_id LIMIT $2`,
-  webhook: `SELECT webhook_id AS id, description AS name, url AS address, '' AS relationship, 0 AS rules
-    FROM webhook WHERE actor_id = $1 ORDER BY webhook_id LIMIT $2`,
-  companion: `SELECT kind AS id, kind AS name, baseuri AS address, '' AS relationship, 0 AS rules
+  end: endsApart,
+}
+const companions: TableReader = {
+  kind: 'companion',
+  sql: `SELECT kind AS id, kind AS name, baseuri AS address, '' AS relationship, 0 AS rules
     FROM companion WHERE actor_id = $1 ORDER BY kind LIMIT $2`,
-  invitation: `SELECT invitation_id AS id, nickname AS name, '' AS address, relationship, 0 AS rules
+  end: deleteCompanion,
+}
+const invitations: TableReader = {
+  kind: 'invitation',
+  sql: `SELECT invitation_id AS id, nickname AS name, '' AS address, relationship, 0 AS rules
     FROM invitation WHERE actor_id = $1 ORDER BY invitation_id LIMIT $2`,
-  trustee: `SELECT trustee_root AS id, '' AS name, trustee_root AS address, '' AS relationship, 0 AS rules
+  end: (tx, actorId, invitationId) => deleteInvitation(tx, { actorId, invitationId }),
+}
+const trustee: TableReader = {
+  kind: 'trustee',
+  sql: `SELECT trustee_root AS id, '' AS name, trustee_root AS address, '' AS relationship, 0 AS rules
     FROM arrival WHERE actor_id = $1 AND state = 'here' AND trustee_root IS NOT NULL LIMIT $2`,
+  end: endsApart,
+}
+
+/** The kinds of readers: those of the core and of these tables of features. */
+export function readersWith(tables: readonly Table[]): readonly TableReader[] {
+  const ofFeatures = tables.flatMap(({ reader }) => (reader === undefined ? [] : [reader]))
+  return [relationships, ...ofFeatures, companions, invitations, trustee]
 }
 
 /** More readers of a kind are not shown, so they cannot be kept. */
@@ -48,10 +67,15 @@ export const maxShownReaders = 5000
 /** No actor has more. */
 const all = Number.MAX_SAFE_INTEGER
 
-export async function findReaders(q: Queries, actorId: string, most = all): Promise<ArrivedReader[]> {
+export async function findReaders(
+  q: Queries,
+  tables: readonly Table[],
+  actorId: string,
+  most = all,
+): Promise<ArrivedReader[]> {
   const found: ArrivedReader[] = []
-  for (const kind of readerKinds)
-    for (const { rules, ...row } of await q.all<Row>(queries[kind], actorId, most)) {
+  for (const { kind, sql } of readersWith(tables))
+    for (const { rules, ...row } of await q.all<Row>(sql, actorId, most)) {
       const reader = { kind, ...row, hasOwnRights: rules !== 0 }
       found.push({ ...reader, key: digestOf(Object.values(reader)) })
     }
@@ -70,9 +94,8 @@ function digestOf(values: readonly unknown[]): string {
 type Locked = Pick<LockedActor, 'id' | 'creator' | 'watchedUntil'>
 
 /** Ends what other rooms have of a locked actor, as its owner does. */
-export interface ReaderEnds {
+export interface ReaderEnds extends WithTables {
   readonly endRelationships: (tx: Transaction, actor: Locked, peerIds: readonly string[]) => Promise<void>
-  readonly deleteWebhook: (tx: Transaction, actorId: string, id: string) => Promise<boolean>
 }
 
 /**
@@ -83,18 +106,16 @@ export async function endOtherReaders(
   tx: Transaction,
   actor: Locked,
   kept: ReadonlySet<string>,
-  { endRelationships, deleteWebhook }: ReaderEnds,
+  { endRelationships, tables }: ReaderEnds,
 ): Promise<void> {
-  const readers = await findReaders(tx, actor.id)
-  const trustee = readers.find(({ kind, key }) => kind === 'trustee' && kept.has(key))
-  if (trustee !== undefined) await setTrusteeRoot(tx, actor.id, trustee.id)
+  const readers = await findReaders(tx, tables, actor.id)
+  const keptTrustee = readers.find(({ kind, key }) => kind === 'trustee' && kept.has(key))
+  if (keptTrustee !== undefined) await setTrusteeRoot(tx, actor.id, keptTrustee.id)
   await tx.run('UPDATE arrival SET trustee_root = NULL WHERE actor_id = $1', actor.id)
   const others = readers.filter(({ key }) => !kept.has(key))
-  const idsOf = (kind: ReaderKind): string[] => others.flatMap((other) => (other.kind === kind ? [other.id] : []))
-  for (const id of idsOf('webhook')) await deleteWebhook(tx, actor.id, id)
-  for (const id of idsOf('companion')) await deleteCompanion(tx, actor.id, id)
-  for (const invitationId of idsOf('invitation')) await deleteInvitation(tx, { actorId: actor.id, invitationId })
-  const peerIds = idsOf('relationship')
+  for (const { kind, end } of readersWith(tables))
+    for (const other of others) if (other.kind === kind) await end(tx, actor.id, other.id)
+  const peerIds = others.flatMap(({ kind, id }) => (kind === relationships.kind ? [id] : []))
   await endRelationships(tx, actor, peerIds)
   await tx.run(
     `DELETE FROM arrival_peer WHERE actor_id = $1 AND peer_id IN (SELECT r.peer FROM rows($2, peer TEXT) AS r)`,

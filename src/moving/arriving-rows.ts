@@ -1,6 +1,7 @@
 /** The records of an actor that moves here, where they differ from those of other archives: new secrets, and work that waits. */
 import { setResidence } from '../actor/actor-store.ts'
-import { noticesOfMoves, type RecordKind } from '../archive/record-kinds.ts'
+import { noticesOfMoves } from '../archive/record-kinds.ts'
+import type { RecordKind } from '../table/record-kind.ts'
 import { type ArchiveMembers, insertRows, recordInteger, recordText, unfit } from '../archive/record-rows.ts'
 import type { ArrivingActor, RestoredRows } from '../archive/restored-rows.ts'
 import { deleteArriving } from '../archive/restore-actor.ts'
@@ -133,7 +134,7 @@ async function markMissing(tx: Transaction, actorId: string, _kind: RecordKind, 
   )
 }
 
-/** Events for the application, and messages of webhooks. Their queues stand still until the actor is here. */
+/** Events for the application, and messages of features. Their queues stand still until the actor is here. */
 async function insertWaiting(
   tx: Transaction,
   actorId: string,

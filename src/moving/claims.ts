@@ -89,7 +89,7 @@ export class ArrivalClaims {
 
   /** Call this with the owner's code alone, because the list has names and addresses. */
   async readers(actorId: string): Promise<ArrivedReaders> {
-    const readers = await this.#deps.store.read((q) => findReaders(q, actorId, maxShownReaders))
+    const readers = await this.#deps.store.read((q) => findReaders(q, this.#deps.tables, actorId, maxShownReaders))
     return { readers, version: readersVersion(readers) }
   }
 

@@ -22,7 +22,7 @@ import { endPauses } from './peer-work.ts'
 import { MovedRelationships } from './moved-relationships.ts'
 import { Spool } from './spool.ts'
 
-interface MovingNeeds extends Pick<ReaderEnds, 'deleteWebhook'>, Pick<DeparturesDeps, 'keepMissed'> {
+interface MovingNeeds extends Pick<DeparturesDeps, 'keepMissed'> {
   readonly outbox: Outbox
   readonly job: Pick<JobRoom, 'jobs'>
   readonly trust: TrustRoom
@@ -36,7 +36,7 @@ interface MovingNeeds extends Pick<ReaderEnds, 'deleteWebhook'>, Pick<Departures
 
 export function createMoving(runtime: Runtime, needs: MovingNeeds) {
   const { config, store, now } = runtime
-  const { outbox, trust, replica, archive, removedLists, wakeUnused, wakeDeliveries, deleteWebhook } = needs
+  const { outbox, trust, replica, archive, removedLists, wakeUnused, wakeDeliveries } = needs
   const onReached = async (tx: Transaction, actorId: string, peerId: string): Promise<void> => {
     await endPauses(tx, actorId, peerId, now())
     store.afterCommit(tx, () => {
@@ -78,7 +78,7 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
   const wake = (actorId: string): void => arriving.wake(actorId)
   const endRelationships: ReaderEnds['endRelationships'] = (tx, actor, peerIds) =>
     endForOwner({ ...trust.trustDeps, afterCommit: store.afterCommit }, tx, actor, peerIds)
-  const arrivalClaims = new ArrivalClaims({ ...runtime, deleteWebhook, endRelationships, wake, wakeAll })
+  const arrivalClaims = new ArrivalClaims({ ...runtime, endRelationships, wake, wakeAll })
   const movedPeers = new MovedPeers({
     ...shared,
     wake,

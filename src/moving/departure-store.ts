@@ -1,4 +1,5 @@
 /** The SQL of moves to other services. */
+import { singleRuns } from '../job/job-store.ts'
 import { randomId } from '../secret/random.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -123,9 +124,6 @@ export async function hasMoveLease(tx: Transaction, actorId: string, lease: stri
   return row !== undefined
 }
 
-/** Work whose waiting part an archive takes along. */
-const taken = `('alarm', 'event', 'webhook')`
-
 /**
  * Begins no callbacks, alarms, events and messages any longer, so that the archive has their last state. Returns false while
  * some run that began before.
@@ -137,13 +135,13 @@ export async function pauseWork(tx: Transaction, actorId: string, now: number): 
     now,
   )
   await tx.run(
-    `UPDATE job SET due_at = NULL, lease = '' WHERE actor_id = $1 AND kind IN ${taken} AND (lease = '' OR due_at <= $2)`,
+    `UPDATE job SET due_at = NULL, lease = '' WHERE actor_id = $1 AND kind NOT IN ${singleRuns} AND (lease = '' OR due_at <= $2)`,
     actorId,
     now,
   )
   const running = await tx.get(
     `SELECT 1 AS found FROM publisher_subscription WHERE actor_id = $1 AND leased_until > $2
-     UNION ALL SELECT 1 FROM job WHERE actor_id = $1 AND kind IN ${taken} AND lease <> '' AND due_at > $2 LIMIT 1`,
+     UNION ALL SELECT 1 FROM job WHERE actor_id = $1 AND kind NOT IN ${singleRuns} AND lease <> '' AND due_at > $2 LIMIT 1`,
     actorId,
     now,
   )

@@ -50,7 +50,7 @@ import {
 import { type HomeKeys, membersIn, newHomeKeys, publicKeyIn, signNotice } from './proof.ts'
 import { stopMove } from './stop-move.ts'
 
-export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | 'baseUrl'> {
+export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | 'baseUrl' | 'tables'> {
   readonly store: CatchUpStore
   readonly client: PeerClient
   readonly now: () => number

@@ -34,7 +34,8 @@ import { deleteDeparture } from './departure-store.ts'
 import type { MovedRelationships } from './moved-relationships.ts'
 import type { Spool } from './spool.ts'
 
-export interface LandingsDeps extends Pick<RestoreDeps, 'keyRing' | 'bytes' | 'uniqueCreator' | 'deleteRemoved'> {
+export interface LandingsDeps
+  extends Pick<RestoreDeps, 'keyRing' | 'bytes' | 'tables' | 'uniqueCreator' | 'deleteRemoved'> {
   readonly store: CatchUpStore
   readonly timers: Timers
   readonly now: () => number

@@ -19,9 +19,10 @@ import type { Log } from '../observe/log.ts'
 import type { Quotas } from '../quota/quota.ts'
 import { randomId } from '../secret/random.ts'
 import type { Store, Transaction } from '../store/store.ts'
+import type { WithTables } from '../table/table.ts'
 import type { Timers } from '../timers.ts'
 
-export interface SpoolDeps {
+export interface SpoolDeps extends WithTables {
   readonly store: Store
   readonly bytes: FileBytes
   readonly timers: Timers
@@ -96,7 +97,7 @@ export class Spool {
       const { id, creator } = headerOf(first)
       if (id !== actorId) throw new ServiceError('invalid_value', `${cannotTake} this is the archive of another actor`)
       normalizeCreator(creator)
-      const { files, fileBytes, largestFile, rows, bytes } = await checkArchive(records)
+      const { files, fileBytes, largestFile, rows, bytes } = await checkArchive(records, this.#deps.tables)
       const { maxFiles, maxActorFileBytes, maxFileBytes } = this.#deps.config
       const limits = [
         [files, maxFiles, `files; at most ${maxFiles} are allowed`],

@@ -1,4 +1,5 @@
 /** The SQL that lists deliveries and background work that fail, of all actors. It never reads what is delivered. */
+import { singleRuns } from '../job/job-store.ts'
 import type { Store } from '../store/store.ts'
 
 export interface FailingDelivery {
@@ -45,16 +46,16 @@ export async function findFailingDeliveries(
 
 export interface StoppedWork {
   readonly actorId: string
-  readonly kind: 'event' | 'webhook' | 'alarm'
+  readonly kind: string
   /** Unix milliseconds. Null: unknown. */
   readonly failingSince: number | null
 }
 
-/** Reads up to `most` events, webhooks and alarms that stopped. It asks every server. */
+/** Reads up to `most` queues and alarms that stopped. It asks every server. */
 export async function findStoppedWork(store: Pick<Store, 'readAllServers'>, most: number): Promise<StoppedWork[]> {
   const found = await store.readAllServers<StoppedWork>(
     `/* operator */ SELECT actor_id AS "actorId", kind, failing_since AS "failingSince" FROM job
-     WHERE state = 'stopped' AND kind IN ('event', 'webhook', 'alarm') ORDER BY failing_since LIMIT $1`,
+     WHERE state = 'stopped' AND kind NOT IN ${singleRuns} ORDER BY failing_since LIMIT $1`,
     most,
   )
   return found.toSorted((a, b) => (a.failingSince ?? 0) - (b.failingSince ?? 0)).slice(0, most)

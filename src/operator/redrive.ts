@@ -20,7 +20,7 @@ export async function redriveAll(tx: Transaction, of: Partial<QueueKey>, now: nu
     changes: await redriveQueues(tx, of, now),
     // Notices belong to no subscription.
     notices: subscriptionId === undefined ? await redriveNotices(tx, ofPeer, now) : 0,
-    // Events, alarms and webhooks belong to no peer, and schedules to no actor.
+    // Queues and alarms belong to no peer, and schedules to no actor.
     ...(peerId === undefined ? await redriveJobs(tx, { actorId }, now) : { entries: 0, alarms: 0 }),
     schedules: actorId === undefined ? await redriveSchedules(tx, now) : 0,
   }

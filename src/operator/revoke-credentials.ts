@@ -13,9 +13,9 @@ import type { Param, Store, Transaction } from '../store/store.ts'
 import { lifetimes } from '../token/one-time.ts'
 import { deletionNotices, receivesNotices } from '../trust/trust-notifications.ts'
 import { deleteTrust, findTrust } from '../trust/trust-store.ts'
-import { deleteWebhook } from '../features/webhooks/webhook-store.ts'
+import type { Table, WithTables } from '../table/table.ts'
 
-export interface RevokeDeps {
+export interface RevokeDeps extends WithTables {
   readonly store: Store
   readonly keyRing: KeyRing
   /** Stops a running move of the actor to another service. */
@@ -127,13 +127,6 @@ const credentials: readonly Credential[] = [
     end: running('DELETE FROM invitation WHERE actor_id = $1 AND invitation_id = $2'),
   },
   {
-    name: 'webhooks',
-    rows: 'webhook WHERE created_at > $1',
-    actor: 'actor_id',
-    id: 'webhook_id',
-    end: (_deps, tx, { actorId, id }) => deleteWebhook(tx, actorId, id),
-  },
-  {
     // They live for 15 minutes, and the time of the decision is not stored.
     name: 'approvals of calls',
     rows: `approval WHERE state IN ('waiting', 'approved') AND expires_at > $1`,
@@ -160,6 +153,18 @@ const credentials: readonly Credential[] = [
   },
 ]
 
+/** The credentials of the core and of these tables of features. */
+function credentialsWith(tables: readonly Table[]): readonly Credential[] {
+  return [
+    ...credentials,
+    ...tables.flatMap(({ credential }) => {
+      if (credential === undefined) return []
+      const end: Credential['end'] = (_deps, tx, { actorId, id }) => credential.end(tx, actorId, id)
+      return [{ ...credential, actor: 'actor_id', end }]
+    }),
+  ]
+}
+
 /**
  * Actors whose passphrase was made after `$1`: with the actor, by its owner, or with its arrival from another service. A changed
  * address of this service makes none.
@@ -180,7 +185,10 @@ export interface RevokedCredentials {
 }
 
 /** Counts what `revokeCredentials` ends. @param after Unix milliseconds. */
-export async function countCredentials(store: Store, after: number): Promise<RevokedCredentials> {
+export async function countCredentials(
+  { store, tables }: Pick<RevokeDeps, 'store' | 'tables'>,
+  after: number,
+): Promise<RevokedCredentials> {
   const ended: Record<string, number> = {}
   const count = async (name: string, rows: string): Promise<void> => {
     const found = await store.readAllServers<{ number: number }>(
@@ -189,7 +197,7 @@ export async function countCredentials(store: Store, after: number): Promise<Rev
     )
     ended[name] = found.reduce((sum, { number }) => sum + number, 0)
   }
-  for (const { name, rows } of credentials) await count(name, rows)
+  for (const { name, rows } of credentialsWith(tables)) await count(name, rows)
   await count('passphrases', newPassphrases)
   return { ended, rightsChanged: await rightsChangedAfter(store, after) }
 }
@@ -208,7 +216,7 @@ export async function revokeCredentials(deps: RevokeDeps, after: number): Promis
   const { store } = deps
   const rightsChanged = await rightsChangedAfter(store, after)
   const ended: Record<string, number> = {}
-  for (const credential of credentials) {
+  for (const credential of credentialsWith(deps.tables)) {
     let number = 0
     for (let found = await findBatch(store, credential, after); found.length > 0; ) {
       for (const [actorId, rows] of Map.groupBy(found, (row) => row.actorId))

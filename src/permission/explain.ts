@@ -3,7 +3,7 @@ import { requiredOn } from './required-right.ts'
 import { decide, type Decision } from './decision.ts'
 import type { Category } from './operation.ts'
 import { propertiesUri } from './property-address.ts'
-import { roleTable } from './roles.ts'
+import { rightsIn, roleTable } from './roles.ts'
 import {
   endOfGrants,
   mergeRules,
@@ -121,7 +121,7 @@ type HttpResponse = Omit<Explanation, 'operation' | 'category' | 'target'>
 
 function byTable({ relationship, isClient }: ExplainSubject, { category, operation }: WideQuestion): HttpResponse {
   const table = roleTable(isClient ? { program: true } : { relationship })
-  const allowed = table[category]?.some((right) => right === operation) === true
+  const allowed = rightsIn(table, category).some((right) => right === operation)
   if (isClient && !allowed) {
     return {
       allowed: false,

@@ -1,5 +1,7 @@
 /** Operations that a caller requests, in the terms of rights. */
-export type Category =
+export type Category = CoreCategory | FeatureCategory
+
+export type CoreCategory =
   | 'actor'
   | 'properties'
   | 'files'
@@ -22,8 +24,6 @@ export type Category =
   | 'archive'
   /** Calls that need the owner's approval. */
   | 'approvals'
-  /** URLs that receive the changes of the actor. */
-  | 'webhooks'
   | 'www'
   /** The sessions of the owner. */
   | 'sessions'
@@ -32,6 +32,20 @@ export type Category =
   /** The links by which the owner approves relationships in advance. */
   | 'invitations'
   | 'devtest'
+
+/** The category of a feature, such as `feature/bookmarks`. Only the owner has rights to it. */
+export type FeatureCategory = `${typeof ofFeature}${string}`
+
+const ofFeature = 'feature/'
+
+export function isOfFeature(category: Category): category is FeatureCategory {
+  return category.startsWith(ofFeature)
+}
+
+/** The name of a category in messages. */
+export function categoryName(category: Category): string {
+  return isOfFeature(category) ? category.slice(ofFeature.length) : category
+}
 
 /** A right on a target. `append` only adds items to a list; `write` includes `append`. */
 export type Right = 'read' | 'append' | 'write' | 'delete'

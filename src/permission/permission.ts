@@ -3,8 +3,8 @@ import { type Caller, callerName } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Queries } from '../store/store.ts'
-import type { Operation, Right } from './operation.ts'
-import { roleTable } from './roles.ts'
+import { categoryName, type Operation, type Right } from './operation.ts'
+import { rightsIn, roleTable } from './roles.ts'
 import { ruledCategories } from './rules.ts'
 
 export type Verdict = { readonly allowed: boolean; readonly reason: string }
@@ -248,7 +248,7 @@ export function refusal(
 ): ServiceError {
   // The target is shortened, because a name in a body may be as long as the body.
   const target = operation.target === undefined || operation.target === '' ? '' : `/${operation.target.slice(0, 120)}`
-  const what = `${operation.right} ${operation.category}${target}`
+  const what = `${operation.right} ${categoryName(operation.category)}${target}`
   const reason = `${callerName(caller)} may not ${what}: ${verdict.reason}`
   if (caller.kind === 'anonymous') return new ServiceError('unauthorized', undefined, { reason })
   return new ServiceError('forbidden', `Cannot ${what}: these credentials do not allow it`, { reason })
@@ -256,6 +256,7 @@ export function refusal(
 
 function inTable(table: ReturnType<typeof roleTable>, operation: Omit<Operation, 'target'>, who: string): Verdict {
   const right = operation.right === 'append' ? 'write' : operation.right
-  const allowed = table[operation.category]?.includes(right) === true
-  return { allowed, reason: `${who} ${allowed ? 'may' : 'may not'} ${operation.right} ${operation.category}` }
+  const allowed = rightsIn(table, operation.category).includes(right)
+  const what = `${operation.right} ${categoryName(operation.category)}`
+  return { allowed, reason: `${who} ${allowed ? 'may' : 'may not'} ${what}` }
 }

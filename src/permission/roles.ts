@@ -2,7 +2,7 @@
  * The role table: the categories that a role may access at all. A peer also needs a rule for the target
  * (`permission.ts`), so this table can only restrict what rules grant.
  */
-import type { Category, Right } from './operation.ts'
+import { type Category, type CoreCategory, isOfFeature, type Right } from './operation.ts'
 
 type Rights = readonly Right[]
 
@@ -18,7 +18,8 @@ const data = {
   permissions: ['read'],
 } as const
 
-type RoleTable = { readonly [category in Category]?: Rights }
+/** `features`: what features add. */
+type RoleTable = { readonly [category in CoreCategory | 'features']?: Rights }
 
 const creator: RoleTable = {
   ...data,
@@ -33,12 +34,12 @@ const creator: RoleTable = {
   history: all,
   archive: all,
   approvals: ['read', 'write'],
-  webhooks: all,
   www: all,
   sessions: all,
   keys: all,
   invitations: all,
   devtest: all,
+  features: all,
 }
 
 const trustee: RoleTable = { actor: all, trust: all, subscriptions: all, services: all }
@@ -56,6 +57,11 @@ const otherRelationship: RoleTable = data
 /** True when the relationship itself grants access beyond data: to the actor, its relationships and its services. */
 export function reachesBeyondData(relationship: string): boolean {
   return Object.hasOwn(relationships, relationship)
+}
+
+/** The rights of a role in a category. */
+export function rightsIn(table: RoleTable, category: Category): Rights {
+  return table[isOfFeature(category) ? 'features' : category] ?? []
 }
 
 export function roleTable(

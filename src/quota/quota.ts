@@ -1,17 +1,13 @@
 /** Quotas of an actor. The room that owns a table declares its quotas, and `quotas.ts` lists them. */
-import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import type { KeptCount, LockedActor, Queries } from '../store/store.ts'
-
-/** The options whose value is a number. */
-export type QuotaSetting = { [K in keyof Config]: Config[K] extends number ? K : never }[keyof Config]
 
 /** A limit on what one actor stores. */
 export interface Quota {
   /** The name in errors, metrics and figures. */
   readonly name: string
-  /** The option that has the limit. */
-  readonly setting: QuotaSetting
+  /** The option that has the limit, by its name in code. */
+  readonly setting: string
   /** The counted things, as they follow a number: `list items`. */
   readonly unit: string
   /** The sentence that names the counted things. */
@@ -37,12 +33,12 @@ export interface QuotaUse {
 
 /** The quotas of this service with their limits. */
 export class Quotas {
-  readonly #limitOf: (setting: QuotaSetting) => number
+  readonly #limitOf: (setting: string) => number
   readonly #byTable = new Map<string, Quota[]>()
   #declared: readonly Quota[] = []
   #exempt: readonly string[] = []
 
-  constructor(limitOf: (setting: QuotaSetting) => number) {
+  constructor(limitOf: (setting: string) => number) {
     this.#limitOf = limitOf
   }
 
@@ -79,6 +75,15 @@ export class Quotas {
   async usesOf(q: Queries, actorId: string): Promise<QuotaUse[]> {
     const used = await quotaCounts(q, actorId, this.#declared)
     return this.#declared.map((quota) => ({ quota, used: used.get(quota) ?? 0, limit: this.limitOf(quota) }))
+  }
+}
+
+/** Returns the limits of these settings. @throws Error for a setting that is not a number. */
+export function limitsIn(settings: Readonly<Record<string, unknown>>): (setting: string) => number {
+  return (setting) => {
+    const limit = settings[setting]
+    if (typeof limit !== 'number') throw new Error(`Cannot limit what an actor stores: ${setting} is not a number`)
+    return limit
   }
 }
 

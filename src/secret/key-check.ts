@@ -4,7 +4,7 @@ import type { Queries, Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
 import { findForgottenKeys } from './forgotten-keys.ts'
 import { beginningWith, keyIdOf, open } from './sealed.ts'
-import { actorPassphrase, sealedColumns } from './sealed-columns.ts'
+import { actorPassphrase, sealedColumnsWith, type SealedTable } from './sealed-columns.ts'
 import { findSecrets, type SealedPage, sealedPage, type StoredSecret } from './sealed-pages.ts'
 
 /** Number of passphrases sampled from each end of the actor table. Every actor has a passphrase. */
@@ -17,7 +17,7 @@ const searchedRows = 20
  * two samples by primary key. If they do not open, it searches all columns, because a store during a key rotation fits
  * each key that opens some of its secrets.
  */
-export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
+export async function ringFits(store: Store, ring: KeyRing, tables: readonly SealedTable[]): Promise<boolean> {
   const opens = (secret: StoredSecret): boolean => canOpen(ring, secret)
   const q: Pick<Queries, 'all'> = { all: (sql, ...params) => store.readAllServers(sql, ...params) }
   const sample = await Promise.all(
@@ -25,7 +25,7 @@ export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
   )
   const secrets = sample.flat()
   if (secrets.length === 0 || secrets.some(opens)) return true
-  for (const column of sealedColumns) {
+  for (const column of sealedColumnsWith(tables)) {
     for (const id of ring.keys.keys()) {
       const beginning = beginningWith(id)
       const where = `WHERE SUBSTR(${column.column}, 1, $2) = $1 LIMIT ${searchedRows}`
@@ -33,15 +33,15 @@ export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
       if (found.some(opens)) return true
     }
   }
-  return areAllForgotten(store)
+  return areAllForgotten(store, tables)
 }
 
 /** Whether every stored secret is of a forgotten key. The store then has no secret yet for the configured keys. */
-async function areAllForgotten(store: Store): Promise<boolean> {
+async function areAllForgotten(store: Store, tables: readonly SealedTable[]): Promise<boolean> {
   const forgotten = [...(await store.read(findForgottenKeys))].map(beginningWith)
   if (forgotten.length === 0) return false
   const q: Pick<Queries, 'all'> = { all: (sql, ...params) => store.readAllServers(sql, ...params) }
-  for (const column of sealedColumns) {
+  for (const column of sealedColumnsWith(tables)) {
     const others = forgotten.map((_, at) => `SUBSTR(${column.column}, 1, $${2 * at + 2}) <> $${2 * at + 1}`)
     const where = `WHERE ${column.column} <> '' AND ${others.join(' AND ')} LIMIT 1`
     const params = forgotten.flatMap((beginning) => [beginning, beginning.length])
@@ -68,9 +68,13 @@ function whyUnreadable(ring: KeyRing, { sealed, binding }: StoredSecret): string
  * Reads every stored secret in pages, and yields the reason for each secret that the key ring does not open, besides those of
  * forgotten keys.
  */
-export async function* unreadableSecrets(store: Store, ring: KeyRing): AsyncGenerator<string> {
+export async function* unreadableSecrets(
+  store: Store,
+  ring: KeyRing,
+  tables: readonly SealedTable[],
+): AsyncGenerator<string> {
   const forgotten = await store.read(findForgottenKeys)
-  for await (const { keyId, reason } of unopenedSecrets(store, ring))
+  for await (const { keyId, reason } of unopenedSecrets(store, ring, tables))
     if (keyId === null || ring.keys.has(keyId) || !forgotten.has(keyId)) yield reason
 }
 
@@ -83,8 +87,12 @@ export interface UnopenedSecret {
 }
 
 /** Reads every stored secret in pages, and yields those that the key ring does not open. */
-export async function* unopenedSecrets(store: Store, ring: KeyRing): AsyncGenerator<UnopenedSecret> {
-  for (const column of sealedColumns) {
+export async function* unopenedSecrets(
+  store: Store,
+  ring: KeyRing,
+  tables: readonly SealedTable[],
+): AsyncGenerator<UnopenedSecret> {
+  for (const column of sealedColumnsWith(tables)) {
     let last: readonly string[] | null = null
     do {
       const after: readonly string[] | null = last
@@ -108,13 +116,15 @@ const checkShardedEveryMs = 600_000
 export class KeyCheck {
   readonly #store: Store
   readonly #ring: KeyRing
+  readonly #tables: readonly SealedTable[]
   readonly #now: () => number
   #checkedAt = Number.NEGATIVE_INFINITY
   #fits = false
 
-  constructor(store: Store, ring: KeyRing, now: () => number) {
+  constructor(store: Store, ring: KeyRing, tables: readonly SealedTable[], now: () => number) {
     this.#store = store
     this.#ring = ring
+    this.#tables = tables
     this.#now = now
   }
 
@@ -122,7 +132,7 @@ export class KeyCheck {
     const now = this.#now()
     const everyMs = this.#store.isSharded ? checkShardedEveryMs : checkEveryMs
     if (Math.abs(now - this.#checkedAt) < everyMs) return this.#fits
-    this.#fits = await ringFits(this.#store, this.#ring)
+    this.#fits = await ringFits(this.#store, this.#ring, this.#tables)
     this.#checkedAt = now
     return this.#fits
   }

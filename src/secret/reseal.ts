@@ -4,7 +4,7 @@ import type { Param, Store, Transaction } from '../store/store.ts'
 import { findForgottenKeys } from './forgotten-keys.ts'
 import type { KeyRing } from './key-ring.ts'
 import { isKeyMissing, keyIdOf, needsReseal, open, seal } from './sealed.ts'
-import { sealedColumns, type SealedColumn } from './sealed-columns.ts'
+import { type SealedColumn, sealedColumnsWith, type SealedTable } from './sealed-columns.ts'
 import { sealedPage, type StoredSecret } from './sealed-pages.ts'
 
 interface Page {
@@ -23,11 +23,15 @@ interface Page {
  * @throws ServiceError `server_error` at the end when values did not open. Its reason names key, actor and field of the
  *   first value, and counts the others.
  */
-export async function resealAll(store: Store, ring: KeyRing): Promise<{ resealed: number }> {
+export async function resealAll(
+  store: Store,
+  ring: KeyRing,
+  tables: readonly SealedTable[],
+): Promise<{ resealed: number }> {
   let resealed = 0
   let first: ServiceError | undefined
   let others = -1
-  for (const column of sealedColumns) {
+  for (const column of sealedColumnsWith(tables)) {
     let last: readonly string[] | null = null
     do {
       const after: readonly string[] | null = last

@@ -5,6 +5,8 @@ export interface SealedColumn {
   /** Columns of the primary key, which are all strings. The actor comes first. */
   readonly key: readonly [string, ...string[]]
   readonly column: string
+  /** Names the secrets, for an operator who has lost their key. Those of the core: `cli/keys.ts`. */
+  readonly meaning?: string
 }
 
 export const actorPassphrase = { table: 'actor', key: ['id'], column: 'passphrase' } as const satisfies SealedColumn
@@ -56,12 +58,6 @@ export const onceAnswer = {
   key: ['actor_id', 'key'],
   column: 'answer',
 } as const satisfies SealedColumn
-export const webhookSecrets = {
-  table: 'webhook',
-  key: ['actor_id', 'webhook_id'],
-  column: 'secrets',
-} as const satisfies SealedColumn
-
 export const departureSecrets = {
   table: 'departure',
   key: ['actor_id'],
@@ -78,8 +74,8 @@ export const arrivalPeerSecret = {
   column: 'secret',
 } as const satisfies SealedColumn
 
-/** Columns that a key rotation seals again. A column missing here becomes unreadable when its old key is removed. */
-export const sealedColumns: readonly SealedColumn[] = [
+/** The columns of the core that a key rotation seals again. A missing column becomes unreadable when its old key is removed. */
+const coreColumns: readonly SealedColumn[] = [
   actorPassphrase,
   trustSecret,
   trustToken,
@@ -92,11 +88,20 @@ export const sealedColumns: readonly SealedColumn[] = [
   taskOutcome,
   approvalArguments,
   onceAnswer,
-  webhookSecrets,
   departureSecrets,
   arrivalKey,
   arrivalPeerSecret,
 ]
+
+/** A table of a feature, as far as it has secrets. */
+export interface SealedTable {
+  readonly sealed?: readonly SealedColumn[]
+}
+
+/** All columns with secrets: those of the core, and of these tables of features. */
+export function sealedColumnsWith(tables: readonly SealedTable[]): readonly SealedColumn[] {
+  return [...coreColumns, ...tables.flatMap(({ sealed = [] }) => sealed)]
+}
 
 /** Returns the binding of one value: its actor, its field, then the rest of its key. */
 export function bindingOf(sealed: SealedColumn, actorId: string, ...rest: string[]): readonly string[] {

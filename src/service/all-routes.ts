@@ -1,9 +1,9 @@
-/** The whole route table. */
+/** The route table, with the routes of features. */
 import { openApiDocument } from '../http/dispatch/openapi.ts'
 import { ownerPageRoutes } from '../pages/all-pages.ts'
 import { operatorRoutes } from '../pages/operator/routes.ts'
 import type { Route } from '../http/dispatch/route.ts'
-import type { Runtime } from '../runtime.ts'
+import type { RouteFacts } from '../features/feature.ts'
 import { activityRoutes } from '../http/routes/actor/activity.ts'
 import { archiveRoutes } from '../http/routes/archive/archive.ts'
 import { historyRoutes } from '../http/routes/history/history.ts'
@@ -55,10 +55,9 @@ import { referenceRoutes } from '../pages/reference/routes.ts'
 import { systemRoutes } from '../http/routes/system/system.ts'
 import { invitationRoutes } from '../http/routes/invitations/invitations.ts'
 import { trustRoutes } from '../http/routes/peers/trust.ts'
-import { webhookRoutes } from '../features/webhooks/routes.ts'
 
 /** The dependencies of all route handlers. */
-export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'baseUrl'> &
+export type RouteDeps = RouteFacts &
   Parameters<typeof factoryRoutes>[0] &
   Parameters<typeof systemRoutes>[0] &
   Parameters<typeof referenceRoutes>[0] &
@@ -107,7 +106,6 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof subscriptionRoutes>[0] &
   Parameters<typeof remoteRoutes>[0] &
   Parameters<typeof callbackRoutes>[0] &
-  Parameters<typeof webhookRoutes>[0] &
   Parameters<typeof ownerPageRoutes>[0] &
   Parameters<typeof operatorRoutes>[0] &
   Parameters<typeof singlePageRoutes>[0] &
@@ -115,11 +113,9 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof devtestRoutes>[0] &
   Parameters<typeof devtestProxyRoutes>[0]
 
-/** The route table for the documentation. Its handlers have no deps, so none of them may run. */
-export function documentedRoutes(
-  facts: Pick<RouteDeps, 'config' | 'identity' | 'baseUrl' | 'registry'>,
-): readonly Route[] {
-  return routesFor(facts as RouteDeps)
+/** The route table for documents. Its handlers have no deps, so none of them may run. */
+export function documentedCoreRoutes(facts: RouteFacts, ofFeatures: readonly Route[]): readonly Route[] {
+  return routesFor(facts as RouteDeps, ofFeatures)
 }
 
 /** The authorization server: clients register, owners authorize them, clients get tokens. */
@@ -134,7 +130,7 @@ function oauthServerRoutes(deps: RouteDeps): readonly Route[] {
   ]
 }
 
-export function routesFor(deps: RouteDeps): readonly Route[] {
+export function routesFor(deps: RouteDeps, ofFeatures: readonly Route[]): readonly Route[] {
   let document: string | undefined
   const openApi = (): string => (document ??= JSON.stringify(openApiDocument(routes, deps)))
   const routes: readonly Route[] = [
@@ -179,7 +175,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...subscriptionRoutes(deps),
     ...remoteRoutes(deps),
     ...callbackRoutes(deps),
-    ...webhookRoutes(deps),
+    ...ofFeatures,
     // With the pages turned off, their URLs are 404 for every client.
     ...(deps.config.webUi ? ownerPageRoutes(deps) : []),
     ...(deps.config.webUi && deps.config.admins.length > 0 ? operatorRoutes(deps) : []),

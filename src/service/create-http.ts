@@ -23,6 +23,7 @@ import { errorPage } from '../pages/failed/error-page.ts'
 import type { Handle } from '../http/edge/request.ts'
 import { type RouteDeps, routesFor } from './all-routes.ts'
 import type { Health } from '../http/routes/system/health.ts'
+import type { Route } from '../http/dispatch/route.ts'
 
 type MadeHere =
   | 'authentication'
@@ -50,6 +51,8 @@ interface HttpNeeds {
   readonly pages: PageSet
   readonly languages: Languages
   readonly health: Health
+  /** The routes of features. */
+  readonly routes: readonly Route[]
   /** Additional kinds of bearer tokens, tried before the kinds of the service. */
   readonly bearerKinds: readonly BearerKind[]
 }
@@ -67,7 +70,7 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
     health,
     errorPage: (error: ServiceError, about: ErrorSubject) => errorPage(error, { ...runtime, pages, languages }, about),
   }
-  return new Dispatcher(deps, routesFor(deps)).handle
+  return new Dispatcher(deps, routesFor(deps, needs.routes)).handle
 }
 
 function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds }: HttpNeeds): Authentication {

@@ -61,8 +61,8 @@ export interface LockedActor {
   readonly waitingChanges: number
   /** Until this time, a page or client watches the actor (Unix milliseconds). */
   readonly watchedUntil: number
-  /** Number of webhooks of the actor. */
-  readonly webhookCount: number
+  /** Number of rows of features that receive every change of the actor. */
+  readonly observerCount: number
   /** Bytes of its names, values, items and copies of peers' data. */
   readonly usedBytes: number
   /** Number of its properties. */

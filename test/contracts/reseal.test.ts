@@ -37,7 +37,7 @@ describe('encrypting all secrets again', () => {
     it('leaves every secret readable with the new key alone (SEC-03)', async () => {
       const store = await open()
       await insert(store, oldRing, many)
-      assert.deepEqual(await resealAll(store, bothRing), { resealed: 450 })
+      assert.deepEqual(await resealAll(store, bothRing, []), { resealed: 450 })
       const stored = await sealedById(store)
       assert.equal(stored.size, 450)
       for (const [id, sealed] of stored) assert.equal(openSealed(newRing, sealed, place(id)), `passphrase of ${id}`)
@@ -48,16 +48,16 @@ describe('encrypting all secrets again', () => {
       await insert(store, newRing, ['new'])
       await insert(store, oldRing, ['old'])
       const before = await sealedById(store)
-      assert.deepEqual(await resealAll(store, bothRing), { resealed: 1 })
+      assert.deepEqual(await resealAll(store, bothRing, []), { resealed: 1 })
       const after = await sealedById(store)
       assert.equal(after.get('new'), before.get('new'))
       assert.notEqual(after.get('old'), before.get('old'))
-      assert.deepEqual(await resealAll(store, bothRing), { resealed: 0 })
+      assert.deepEqual(await resealAll(store, bothRing, []), { resealed: 0 })
       assert.deepEqual(await sealedById(store), after)
     })
 
     it('changes nothing in an empty store (SEC-03)', async () => {
-      assert.deepEqual(await resealAll(await open(), bothRing), { resealed: 0 })
+      assert.deepEqual(await resealAll(await open(), bothRing, []), { resealed: 0 })
     })
 
     it('names the first value that no key opens, leaves it unchanged, and encrypts every other value again (SEC-03)', async () => {
@@ -67,7 +67,7 @@ describe('encrypting all secrets again', () => {
       await insert(store, oldRing, many)
       await insert(store, lost, ['actor', 'lost'])
       const before = await sealedById(store)
-      await assert.rejects(resealAll(store, bothRing), (error) => {
+      await assert.rejects(resealAll(store, bothRing, []), (error) => {
         assert.ok(error instanceof ServiceError)
         assert.equal(error.code, 'server_error')
         assert.equal(
@@ -87,7 +87,7 @@ describe('encrypting all secrets again', () => {
       const store = await open()
       const lost = parseKeyRing(generateKey())
       await insert(store, lost, ['lost'])
-      await assert.rejects(resealAll(store, bothRing), (error) => {
+      await assert.rejects(resealAll(store, bothRing, []), (error) => {
         assert.ok(error instanceof ServiceError)
         assert.equal(
           error.detail.reason,
@@ -101,12 +101,12 @@ describe('encrypting all secrets again', () => {
       const store = await open()
       await insert(store, oldRing, many)
       const failing = faulty(store, { at: 300 })
-      await assert.rejects(resealAll(failing, bothRing), { code: 'store_unavailable' })
+      await assert.rejects(resealAll(failing, bothRing, []), { code: 'store_unavailable' })
       for (const [id, sealed] of await sealedById(store)) {
         assert.equal(openSealed(bothRing, sealed, place(id)), `passphrase of ${id}`)
       }
       // The first page of 200 was committed. The second page, in which the store failed, was rolled back.
-      assert.deepEqual(await resealAll(store, bothRing), { resealed: 250 })
+      assert.deepEqual(await resealAll(store, bothRing, []), { resealed: 250 })
     })
 
     it('keeps a secret that was replaced while its page was encrypted (SEC-03)', async () => {
@@ -116,9 +116,9 @@ describe('encrypting all secrets again', () => {
       if (dialect === 'sqlite') {
         // SQLite runs one writer at a time, so the replacement commits before or after the page, never in between.
         const change = `UPDATE actor SET passphrase = $1 WHERE id = 'a'`
-        await Promise.all([resealAll(store, bothRing), store.write((tx) => tx.run(change, replacement))])
+        await Promise.all([resealAll(store, bothRing, []), store.write((tx) => tx.run(change, replacement))])
       } else {
-        await resealAll(replacingAfterRead(store, replacement), bothRing)
+        await resealAll(replacingAfterRead(store, replacement), bothRing, [])
       }
       assert.equal(openSealed(newRing, (await sealedById(store)).get('a') ?? assert.fail(), place('a')), 'replaced')
     })

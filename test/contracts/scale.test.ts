@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { placements } from '../support/placements.ts'
 import { describe, it } from 'node:test'
 import { openStore } from '../../src/open-store.ts'
 import { readMigrations } from '../../src/store/migrate.ts'
@@ -15,8 +16,10 @@ describe('a database without Citus', () => {
       await store.close()
       const steps: string[] = []
       await assert.rejects(
-        scaleDatabase(database.url, { migrations: readMigrations(), schema: 'troupe', shards: 4, isDry }, ({ title }) =>
-          steps.push(title),
+        scaleDatabase(
+          database.url,
+          { migrations: readMigrations(), placements, schema: 'troupe', shards: 4, isDry },
+          ({ title }) => steps.push(title),
         ),
         {
           message:
@@ -30,6 +33,6 @@ describe('a database without Citus', () => {
   it('has no missing steps for doctor to report', async (t) => {
     const database = await createPostgresDatabase(await sharedPostgresUrl())
     t.after(() => database.remove())
-    assert.equal(await missingSteps(database.url, { migrations: readMigrations(), schema: 'troupe' }), null)
+    assert.equal(await missingSteps(database.url, { migrations: readMigrations(), placements, schema: 'troupe' }), null)
   })
 })

@@ -1,7 +1,9 @@
 /** Forged archives: each member of each record with each wrong shape, and kinds with the names of Object.prototype. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { recordKinds, account, type RecordKind } from '../../src/archive/record-kinds.ts'
+import { account, recordKindsWith } from '../../src/archive/record-kinds.ts'
+import { builtInTables } from '../../src/features/features.ts'
+import type { RecordKind } from '../../src/table/record-kind.ts'
 import { rowOf } from '../../src/archive/record-rows.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { members, normalize } from '../../src/json/json.ts'
@@ -323,7 +325,7 @@ function forgeriesOf(kind: string): Forgery[] {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-const all: readonly RecordKind[] = [account, ...recordKinds]
+const all: readonly RecordKind[] = [account, ...recordKindsWith(builtInTables)]
 
 const linesOf = (records: readonly object[]): string =>
   [...records, { kind: 'end', records: records.length }].map((record) => `${JSON.stringify(record)}\n`).join('')
@@ -409,7 +411,7 @@ describe('a record of an archive', () => {
   it('with steps, a value or an origin that cannot be read back is refused (SEC-10)', async () => {
     const service = await startSqlite()
     const { keyRing } = await service.app.running()
-    const kind = recordKinds.find((one) => one.kind === 'change')
+    const kind = recordKindsWith(builtInTables).find((one) => one.kind === 'change')
     assert.ok(kind !== undefined)
     for (const forgery of [
       { property_kind: 'list', operation: 'add', content: '{}' },

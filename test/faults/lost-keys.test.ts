@@ -123,7 +123,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const store = await openStore({ url: database.url, mustExist: true })
       try {
         assert.deepEqual([...(await store.read(findForgottenKeys))], [])
-        assert.equal(await ringFits(store, parseKeyRing(newKeys)), false)
+        assert.equal(await ringFits(store, parseKeyRing(newKeys), []), false)
       } finally {
         await store.close()
       }

@@ -1,7 +1,7 @@
 /** Attacks on moves: by a stranger who knows an id, by the operator of the old home, and by a home that names another actor. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { resolveConfig } from '../../src/config/config.ts'
+import { resolveConfig } from '../../src/features/config.ts'
 import { passkey } from '../../src/index.ts'
 import { departureSecrets, bindingOf } from '../../src/secret/sealed-columns.ts'
 import { open, type Sealed } from '../../src/secret/sealed.ts'

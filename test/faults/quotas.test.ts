@@ -7,7 +7,8 @@ import type { App } from '../../src/troupe.ts'
 import type { PeerClient } from '../../src/peer/peer-client.ts'
 import { quotaCounts } from '../../src/quota/quota.ts'
 import { type CorrectedCount, recount } from '../../src/quota/recount.ts'
-import { allQuotas } from '../../src/quotas.ts'
+import { builtInTables } from '../../src/features/features.ts'
+import { quotasWith } from '../../src/quotas.ts'
 import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import {
@@ -106,7 +107,7 @@ async function refusal(way: Promise<unknown>, quota: string): Promise<Record<str
 /** Bytes, names and items, as the service counts them: a sharded database has upper bounds beside the rows. */
 async function used(service: TestService, actor: TestActor): Promise<readonly number[]> {
   const { store } = await service.app.running()
-  const kept = allQuotas.filter(({ kept }) => kept !== undefined)
+  const kept = quotasWith(builtInTables).filter(({ kept }) => kept !== undefined)
   const counts = await store.read((q) => quotaCounts(q, actor.id, kept))
   return ['bytes', 'names', 'items'].map((name) => [...counts].find(([quota]) => quota.name === name)?.[1] ?? -1)
 }
@@ -331,10 +332,10 @@ function declareQuotas(start: Start, hasBounds: boolean): void {
       const corrected: string[] = []
       const note = ({ quota, counted, used: right }: CorrectedCount): void =>
         void corrected.push(`${quota.name} ${counted} ${right}`)
-      await recount(store, allQuotas, note)
+      await recount(store, quotasWith(builtInTables), note)
       assert.deepEqual(corrected, ['bytes 7 15', 'names 1 2', 'items -1 2'])
       assert.deepEqual(await used(service, actor), [15, 2, 2])
-      await recount(store, allQuotas, note)
+      await recount(store, quotasWith(builtInTables), note)
       assert.equal(corrected.length, 3)
       await refusal(handle.set('b', 'x'), 'names')
     })
@@ -469,7 +470,14 @@ function declareBounds(start: Start): void {
       try {
         const values = ['a', 'b', 'c'].map((name) => ({ kind: 'property', name, value: 1 }))
         const { keyRing, parts } = await service.app.running()
-        const deps = { store, keyRing, bytes: parts.fileBytes, uniqueCreator: false, deleteRemoved: async () => {} }
+        const deps = {
+          ...parts,
+          store,
+          keyRing,
+          bytes: parts.fileBytes,
+          uniqueCreator: false,
+          deleteRemoved: async () => {},
+        }
         await restoreActor(deps, piecesOf(archiveOf(values)))
       } finally {
         await store.close()

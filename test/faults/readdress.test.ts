@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { findKnownAddress } from '../../src/config/known-address.ts'
 import { newHomeKeys, signNotice, signStatement } from '../../src/moving/proof.ts'
+import { builtInTables } from '../../src/features/features.ts'
 import { countCredentials } from '../../src/operator/revoke-credentials.ts'
 import { DyingStore } from '../support/interrupted-moves.ts'
 import { addressAt, arrivedAt, peerUrl, secretAt } from '../support/moving.ts'
@@ -36,7 +37,7 @@ forEachService((start) => {
       world.pass(1)
       const done = await runReaddress(service)
       assert.deepEqual([done?.actors, done?.peers, done?.skipped], [2, 2, []])
-      const { ended } = await countCredentials(store, before)
+      const { ended } = await countCredentials({ store, tables: builtInTables }, before)
       assert.deepEqual(
         Object.entries(ended).filter(([, number]) => number > 0),
         [],

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
 import { openStore } from '../../src/open-store.ts'
 import { stopMove } from '../../src/moving/stop-move.ts'
+import { builtInTables } from '../../src/features/features.ts'
 import { countCredentials, revokeCredentials } from '../../src/operator/revoke-credentials.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import type { Param, Store } from '../../src/store/store.ts'
@@ -111,8 +112,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       assert.deepEqual([await statusWith(`Bearer ${old.key}`), await statusWith(`Bearer ${recent.key}`)], [200, 200])
       assert.equal(await statusWith(`Bearer ${recent.session}`), 200)
       const { store, keyRing } = await service.app.running()
-      const planned = await countCredentials(store, time)
-      const revoked = await revokeCredentials({ store, keyRing, stopMove }, time)
+      const planned = await countCredentials({ store, tables: builtInTables }, time)
+      const revoked = await revokeCredentials({ store, tables: builtInTables, keyRing, stopMove }, time)
       for (const kind of ['relationships', 'API keys', 'passkeys', 'recovery codes', 'invitations', 'webhooks'])
         assert.deepEqual([kind, revoked.ended[kind], planned.ended[kind]], [kind, 1, 1])
       assert.equal(revoked.ended['passphrases'], 1)
@@ -126,7 +127,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         assert.deepEqual([table, await count(table)], [table, 1])
       const notices = await store.read((q) => q.all<{ url: string }>('SELECT url FROM notice'))
       assert.ok(notices.some(({ url }) => url.startsWith('https://new.example.com/p/trust/')))
-      const again = await revokeCredentials({ store, keyRing, stopMove }, time)
+      const again = await revokeCredentials({ store, tables: builtInTables, keyRing, stopMove }, time)
       const left = Object.entries(again.ended).filter(([name, number]) => name !== 'passphrases' && number > 0)
       assert.deepEqual(left, [])
     })
@@ -142,7 +143,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       assert.ok(granted.ok, await granted.text())
       await change('UPDATE token_chain SET last_used_at = $1 WHERE kind = $2', clock.now(), 'session')
       const { store, keyRing } = await service.app.running()
-      const { ended } = await revokeCredentials({ store, keyRing, stopMove }, later)
+      const { ended } = await revokeCredentials({ store, tables: builtInTables, keyRing, stopMove }, later)
       assert.deepEqual([ended['API keys'], ended['relationships'], ended['sessions and tokens of apps']], [1, 0, 2])
       assert.equal(await statusWith(`Bearer ${old.key}`), 401)
     })
@@ -192,7 +193,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         assert.ok(trust)
         await store.writeActor(actor.id, (tx) => updateTrust(tx, { ...trust, ...after }, clock.now()))
       }
-      const { ended } = await revokeCredentials({ store, keyRing, stopMove }, later)
+      const { ended } = await revokeCredentials({ store, tables: builtInTables, keyRing, stopMove }, later)
       assert.deepEqual([ended['relationships'], ended['API keys'], ended['connected apps']], [7, 1, 2])
       const left = 'SELECT peer_id AS id FROM trust WHERE actor_id = $1'
       const stay = await store.read((q) => q.all<{ id: string }>(left, actor.id))
@@ -230,7 +231,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
           decidedAt,
         )
       clock.pass(2 * hourMs)
-      const { ended } = await revokeCredentials({ store, keyRing, stopMove }, hour)
+      const { ended } = await revokeCredentials({ store, tables: builtInTables, keyRing, stopMove }, hour)
       assert.deepEqual([ended['approvals of calls'], ended['decisions to keep passwords of programs']], [1, 1])
       assert.deepEqual(await store.read((q) => q.all('SELECT approval_id AS id FROM approval')), [{ id: 'over' }])
       const decisions = 'SELECT creator, decision FROM password_access WHERE actor_id = $1 ORDER BY creator'
@@ -252,7 +253,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         let isDone = false
         for (let at = 2; !isDone; at += 5) {
           const store: Store = faulty(opened, { at })
-          isDone = await revokeCredentials({ store, keyRing, stopMove }, now).then(
+          isDone = await revokeCredentials({ store, tables: builtInTables, keyRing, stopMove }, now).then(
             () => true,
             (error: unknown) => {
               assert.ok(error instanceof ServiceError)
@@ -260,7 +261,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
             },
           )
         }
-        const left = await countCredentials(opened, now)
+        const left = await countCredentials({ store: opened, tables: builtInTables }, now)
         assert.deepEqual(
           Object.values(left.ended).reduce((sum, number) => sum + number, 0),
           0,

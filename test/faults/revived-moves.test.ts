@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { stopMove } from '../../src/moving/stop-move.ts'
+import { builtInTables } from '../../src/features/features.ts'
 import { countCredentials, revokeCredentials } from '../../src/operator/revoke-credentials.ts'
 import { newEvilKeys } from '../support/evil-home.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
@@ -38,10 +39,10 @@ forEachService((start) => {
       await begin(younger)
       await passUntil(clock, [service], () => archives.includes(`${evilUrl}/moves/${younger.id}`))
       const { store, keyRing } = await service.app.running()
-      assert.equal((await countCredentials(store, time)).ended['moves to other services'], 1)
-      const { ended } = await revokeCredentials({ store, keyRing, stopMove }, time)
+      assert.equal((await countCredentials({ store, tables: builtInTables }, time)).ended['moves to other services'], 1)
+      const { ended } = await revokeCredentials({ store, tables: builtInTables, keyRing, stopMove }, time)
       assert.equal(ended['moves to other services'], 1)
-      assert.equal((await countCredentials(store, time)).ended['moves to other services'], 0)
+      assert.equal((await countCredentials({ store, tables: builtInTables }, time)).ended['moves to other services'], 0)
       accepts = true
       archives.splice(0)
       await passUntil(clock, [service], async () => (await residenceOf(service, older)) === 'gone')

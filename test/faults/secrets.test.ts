@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { resealAll } from '../../src/secret/reseal.ts'
-import { actorPassphrase, sealedColumns } from '../../src/secret/sealed-columns.ts'
+import { builtInTables } from '../../src/features/features.ts'
+import { actorPassphrase, sealedColumnsWith } from '../../src/secret/sealed-columns.ts'
 import { TestCallers } from '../support/callers.ts'
 import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
 import { basic, forEachService, testKeys, type TestActor, type TestService } from '../support/service.ts'
@@ -194,7 +195,9 @@ forEachService((start, dialect) => {
       assert.match(await sealedPassphrase(rotated, actor.id), /^v1\.k1\./)
       assert.match(await sealedPassphrase(rotated, later.id), /^v1\.k2\./)
 
-      assert.deepEqual(await resealAll(await storeOf(rotated), (await rotated.app.running()).keyRing), { resealed: 1 })
+      assert.deepEqual(await resealAll(await storeOf(rotated), (await rotated.app.running()).keyRing, builtInTables), {
+        resealed: 1,
+      })
       const without = await start({ database: first.databaseUrl, secretKeys: newKey })
       for (const { id, authorization, passphrase } of [actor, later]) {
         const shown = (await (await without.request(`/${id}`, { headers: { authorization } })).json()) as {
@@ -282,7 +285,7 @@ forEachService((start, dialect) => {
         }
       }
       assert.ok(found.has('actor.passphrase'))
-      const known = new Set(sealedColumns.map(({ table, column }) => `${table}.${column}`))
+      const known = new Set(sealedColumnsWith(builtInTables).map(({ table, column }) => `${table}.${column}`))
       assert.ok(known.has(`${actorPassphrase.table}.${actorPassphrase.column}`))
       for (const column of found) assert.ok(known.has(column), column)
     })

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ConfigError, resolveConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/config.ts'
+import { resolveConfig } from '../../src/features/config.ts'
 import type { Environment } from '../../src/config/env.ts'
-import { type Config, options } from '../../src/config/options.ts'
+import { allOptions as options, type ServiceConfig as Config } from '../../src/features/config.ts'
 import { keyRingOf } from '../../src/open-runtime.ts'
 import { testKeys } from '../support/service.ts'
 
@@ -391,7 +392,6 @@ const rows: Readonly<Record<string, Row>> = {
   maxRelationships: number('TROUPE_MAX_RELATIONSHIPS', 20_000, [1, 1_000_000]),
   maxSubscriptions: number('TROUPE_MAX_SUBSCRIPTIONS', 20_000, [1, 1_000_000]),
   maxKeys: number('TROUPE_MAX_KEYS', 1000, [1, 100_000]),
-  maxWebhooks: number('TROUPE_MAX_WEBHOOKS', 20, [0, 1000]),
   files: {
     env: 'TROUPE_FILES',
     byDefault: null,
@@ -502,6 +502,7 @@ const rows: Readonly<Record<string, Row>> = {
   synchronousCallbacks: flag('TROUPE_SYNCHRONOUS_CALLBACKS', false),
   maxDiffs: number('TROUPE_MAX_DIFFS', 1000, [1, 1_000_000]),
   maxDiffAgeDays: number('TROUPE_MAX_DIFF_AGE_DAYS', 30, [1, 3650], 'days'),
+  maxWebhooks: number('TROUPE_MAX_WEBHOOKS', 20, [0, 1000]),
 }
 
 function refusalOf(work: () => unknown): string {

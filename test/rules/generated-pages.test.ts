@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { options } from '../../src/config/options.ts'
+import { allOptions as options } from '../../src/features/config.ts'
 import { pages } from '../../tools/docs.ts'
 
 const root = dirname(dirname(import.meta.dirname))

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Quotas } from '../../src/quota/quota.ts'
 import { effectOf } from '../../src/quota/quota-store.ts'
-import { allQuotas } from '../../src/quotas.ts'
+import { builtInTables } from '../../src/features/features.ts'
+import { quotasWith } from '../../src/quotas.ts'
 import { isUncounted, readLiterals } from '../support/statement-judge.ts'
 
 const quotas = new Quotas(() => 0)
-quotas.declare(allQuotas, [])
+quotas.declare(quotasWith(builtInTables), [])
 
 /** The statements that a quota counts, without a parameter that names their actor. */
 const unnamed = (statements: readonly string[]): string[] =>

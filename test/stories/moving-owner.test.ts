@@ -1,7 +1,7 @@
 /** The owner of an actor that moves: beginning, stopping, taking it at the new service, and the state of the peers. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { resolveConfig } from '../../src/config/config.ts'
+import { resolveConfig } from '../../src/features/config.ts'
 import { passkey } from '../../src/index.ts'
 import { EvilHome } from '../support/evil-home.ts'
 import { relate } from '../support/friends.ts'

@@ -194,7 +194,7 @@ forEachService((start) => {
       const { store } = await service.app.running()
       const stored = await store.read((q) =>
         q.all<{ n: number; c: number }>(
-          'SELECT (SELECT COUNT(*) FROM job) AS n, (SELECT webhook_count FROM actor) AS c',
+          'SELECT (SELECT COUNT(*) FROM job) AS n, (SELECT observer_count FROM actor) AS c',
         ),
       )
       assert.deepEqual(

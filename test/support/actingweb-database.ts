@@ -153,6 +153,7 @@ export async function takeOver(
       store: wrapStore?.(store) ?? store,
       keyRing,
       bytes: parts.fileBytes,
+      tables: parts.tables,
       tokens: parts.tokens,
       uniqueCreator: false,
       companions: new Map(),

@@ -19,7 +19,7 @@ export async function archiveOf(service: TestService, actorId: string, hasSecret
   await service.settled()
   await parts.auditLog.flush()
   const actor = await parts.actors.require(actorId)
-  const deps = { store, keyRing, bytes: parts.fileBytes, now: store.now, baseUrl: service.url }
+  const deps = { store, keyRing, bytes: parts.fileBytes, tables: parts.tables, now: store.now, baseUrl: service.url }
   return (await Array.fromAsync(exportActor(deps, actor, { view: wholeView, hasSecrets }))).join('')
 }
 
@@ -35,6 +35,7 @@ export async function restore(
       store,
       keyRing,
       bytes: parts.fileBytes,
+      tables: parts.tables,
       uniqueCreator,
       deleteRemoved: (actorId) => parts.removedLists.deleteRowsOf(actorId),
     },
@@ -75,6 +76,7 @@ async function replaceDeps(service: TestService, archive: string, more: Partial<
     store,
     keyRing,
     bytes: parts.fileBytes,
+    tables: parts.tables,
     deleteRemoved: (actorId) => parts.removedLists.deleteRowsOf(actorId),
     open: () => piecesOf(archive),
     baseUrl: service.url,

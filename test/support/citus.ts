@@ -1,5 +1,6 @@
 /** Databases on a Citus cluster, for the tests of `npm run citus`. */
 import pg from 'pg'
+import { placements } from './placements.ts'
 import { openStore } from '../../src/open-store.ts'
 import { readMigrations } from '../../src/store/migrate.ts'
 import { databaseSettings, runScale } from '../../src/store/postgres/scale.ts'
@@ -87,7 +88,7 @@ export async function createCitusDatabase(
     }
     const store = await openStore({ url: coordinator })
     await store.close()
-    await runScale(client, { migrations: readMigrations(), schema: 'troupe', shards }, () => {})
+    await runScale(client, { migrations: readMigrations(), placements, schema: 'troupe', shards }, () => {})
   })
 }
 

@@ -19,6 +19,7 @@ export const foundation: readonly string[] = [
   'config',
   'quota',
   'observe',
+  'table',
   'due',
   'unsettled',
   'origin',
@@ -85,12 +86,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'sign-in',
     'token',
   ],
-  'features/webhooks': ['http/dispatch', 'http/edge', 'job', 'outbox', 'peer', 'property'],
   api: [
     'audit-log',
     'authorization-server',
     'connection',
-    'features/webhooks',
     'file',
     'history',
     'job',
@@ -106,7 +105,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'undo',
   ],
   mcp: ['audit-log', 'authorization-server', 'operation', 'property', 'rate-limit'],
-  operator: ['audit-log', 'features/webhooks', 'job', 'outbox', 'publication', 'replica', 'token', 'trust'],
+  operator: ['audit-log', 'job', 'outbox', 'publication', 'replica', 'token', 'trust'],
   'http/routes/archive': ['archive', 'http/dispatch', 'http/edge'],
   'http/routes/moves': ['http/dispatch', 'http/edge', 'moving'],
   'http/routes/history': ['history', 'http/dispatch', 'http/edge', 'undo'],
@@ -152,7 +151,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'undo',
   ],
   embedding: ['auth', 'authorization-server', 'http/dispatch', 'http/edge', 'sign-in', 'token'],
-  quotas: ['authorization-server', 'features/webhooks', 'file', 'property', 'subscription', 'trust'],
+  quotas: ['authorization-server', 'file', 'property', 'subscription', 'trust'],
   rooms: [
     'api',
     'archive',
@@ -161,7 +160,6 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'backup',
     'connection',
     'embedding',
-    'features/webhooks',
     'file',
     'history',
     'job',
@@ -183,9 +181,23 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'trust',
     'undo',
   ],
+  'features/feature': ['http/dispatch', 'job', 'property', 'rooms'],
+  'features/webhooks': [
+    'archive',
+    'features/feature',
+    'http/dispatch',
+    'http/edge',
+    'job',
+    'outbox',
+    'peer',
+    'property',
+  ],
+  features: ['features/feature', 'features/webhooks'],
   service: [
+    'api',
     'auth',
-    'features/webhooks',
+    'features',
+    'features/feature',
     'http/dispatch',
     'http/edge',
     'http/routes/actor',
@@ -202,6 +214,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'open-runtime',
     'outbox',
     'pages',
+    'property',
     'rate-limit',
     'replica',
     'rooms',
@@ -210,12 +223,23 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'token',
     'trust',
   ],
-  troupe: ['api', 'authorization-server', 'connection', 'http/edge', 'pages', 'property', 'service', 'sign-in'],
+  troupe: [
+    'api',
+    'authorization-server',
+    'connection',
+    'features',
+    'http/edge',
+    'pages',
+    'property',
+    'service',
+    'sign-in',
+  ],
   cli: [
     'actingweb-import',
     'archive',
     'audit-log',
     'backup',
+    'features',
     'file',
     'history',
     'http/edge',
@@ -247,6 +271,7 @@ export const joins: Readonly<Record<string, string>> = {
   rooms: 'creates every room',
   service: 'puts the rooms and the pages behind the route table',
   cli: 'has a file for each command',
+  troupe: 'has what an application declares and configures',
 }
 
 /** The modules that package.json exports. */
@@ -323,7 +348,8 @@ export function roomOf(path: string): string {
     return 'store port'
   const [first = '', second = '', ...rest] = path.split('/')
   if (first === 'http' && second === 'routes' && rest.length > 1) return `http/routes/${rest[0]}`
-  if (first === 'features') return `features/${second.replace(/\.ts$/, '')}`
+  if (first === 'features' && rest.length === 0) return second === 'feature.ts' ? 'features/feature' : 'features'
+  if (first === 'features') return `features/${second}`
   if ((first === 'http' || first === 'store') && rest.length > 0) return `${first}/${second}`
   return first.replace(/\.ts$/, '')
 }

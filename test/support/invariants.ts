@@ -4,7 +4,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { placements } from '../../src/store/placement.ts'
+import { placements } from './placements.ts'
 import { citusServers } from './citus.ts'
 import { isTurn } from './store-dump.ts'
 import { shardedVariable } from './stores.ts'

@@ -1,8 +1,8 @@
 /** The route table of a service in development mode, and one valid request for each route. */
 import { Registry } from '../../src/app/registry.ts'
-import { resolveConfig } from '../../src/config/config.ts'
+import { resolveConfig } from '../../src/features/config.ts'
 import type { Route } from '../../src/http/dispatch/route.ts'
-import { documentedRoutes } from '../../src/service/all-routes.ts'
+import { documentedRoutes } from '../../src/service/documented-routes.ts'
 import type { App } from '../../src/troupe.ts'
 import type { TestActor } from './service.ts'
 

@@ -11,6 +11,7 @@ import type { Timers } from '../../src/timers.ts'
 import type { Change, ChangeSink } from '../../src/property/change.ts'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
 import type { Caller } from '../../src/caller.ts'
+import type { Feature } from '../../src/features/feature.ts'
 import type { PeerClient } from '../../src/peer/peer-client.ts'
 import type { RelationshipRules } from '../../src/permission/permission.ts'
 import type { Dialect } from '../../src/store/portable.ts'
@@ -32,6 +33,8 @@ export interface StartOptions extends Partial<TroupeOptions> {
   readonly bearerKinds?: readonly BearerKind[]
   readonly relationshipRules?: RelationshipRules
   readonly peerClient?: PeerClient
+  /** Replaces the features of the service. */
+  readonly builtIn?: readonly Feature[]
 }
 
 export interface RecordedChange extends Change {
@@ -144,6 +147,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     timers,
     random,
     maxDirectSubscriptions,
+    builtIn,
     ...appOptions
   } = options
   const statements: string[] = []
@@ -186,6 +190,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       ...(relationshipRules === undefined ? {} : { relationshipRules }),
       ...(peerClient === undefined ? {} : { peerClient }),
       ...(timers === undefined ? {} : { timers }),
+      ...(builtIn === undefined ? {} : { features: builtIn }),
       ...(random === undefined ? {} : { random }),
       ...(maxDirectSubscriptions === undefined ? {} : { maxDirectSubscriptions }),
     },

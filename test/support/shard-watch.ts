@@ -1,7 +1,7 @@
 /** Records the shards of a Citus cluster that the requests of this process use. Background work is not recorded. */
 import pg from 'pg'
 import { isInBackground } from '../../src/observe/context.ts'
-import { placements } from '../../src/store/placement.ts'
+import { placements } from './placements.ts'
 import type { Cluster } from './cluster.ts'
 
 /** Citus names the shard in each command that it runs, on another server or on its own. */

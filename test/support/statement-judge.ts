@@ -3,7 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Quotas } from '../../src/quota/quota.ts'
 import { effectOf } from '../../src/quota/quota-store.ts'
-import { allQuotas } from '../../src/quotas.ts'
+import { builtInTables } from '../../src/features/features.ts'
+import { quotasWith } from '../../src/quotas.ts'
 import { uncoveredStatements } from './covering-set.ts'
 import type { StatementRecord } from './statement-records.ts'
 import { shapeOf } from './statement-shape.ts'
@@ -82,7 +83,7 @@ export function judgeStatements(
 }
 
 const quotas = new Quotas(() => 0)
-quotas.declare(allQuotas, [])
+quotas.declare(quotasWith(builtInTables), [])
 const adding = /\b(INSERT|REPLACE|MERGE|UPDATE)(?: OR \w+)?(?: INTO)? (?:ONLY )?(\w+)/gi
 
 /**

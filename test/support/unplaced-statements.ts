@@ -2,7 +2,7 @@
  * The statements that name no server of a sharded database, each with its reason. A statement that names none asks all servers.
  * The entries are beginnings of statements, or patterns.
  */
-import { placements } from '../../src/store/placement.ts'
+import { placements } from './placements.ts'
 
 export interface Exceptions {
   readonly reason: string

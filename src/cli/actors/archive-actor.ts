@@ -6,6 +6,7 @@ import { findActor } from '../../actor/actor-store.ts'
 import { parseActorId } from '../../actor/actor.ts'
 import { exportActor, wholeView } from '../../archive/export-actor.ts'
 import { restoreActor } from '../../archive/restore-actor.ts'
+import { builtInTables } from '../../features/features.ts'
 import { openFileBytes } from '../../file/open-bytes.ts'
 import { keyRingOf } from '../../open-runtime.ts'
 import { commandArgs } from '../command-args.ts'
@@ -25,7 +26,14 @@ export async function exportActorByCommand(args: readonly string[]): Promise<num
       const actor = parseActorId(id) === null ? null : await store.read((q) => findActor(q, id))
       if (actor === null) throw new UsageError(`Cannot export actor ${printable(id)}: it does not exist.`)
       const bytes = openFileBytes(config, false)
-      const deps = { store, keyRing: await keyRingOf(config), bytes, now: store.now, baseUrl: publicUrlOf(config) }
+      const deps = {
+        store,
+        keyRing: await keyRingOf(config),
+        bytes,
+        tables: builtInTables,
+        now: store.now,
+        baseUrl: publicUrlOf(config),
+      }
       try {
         for await (const lines of exportActor(deps, actor, { view: wholeView, hasSecrets: options.secrets === true }))
           await (output === null ? write(lines) : output.write(lines))

@@ -19,6 +19,7 @@ import { insertChanges } from '../../live/change-store.ts'
 import { beginWork } from '../../moving/arrival-store.ts'
 import { pauseWork } from '../../moving/departure-store.ts'
 import { itemsQuota, namesQuota } from '../../property/quotas.ts'
+import { limitsIn } from '../../quota/quota.ts'
 import { randomId } from '../../secret/random.ts'
 import type { Transaction } from '../../store/store.ts'
 import { isConfirmed } from '../confirm.ts'
@@ -47,7 +48,7 @@ export async function replaceActorByCommand(path: string, options: ReplaceOption
           baseUrl: publicUrlOf(config),
           quotas: [bytesQuota, namesQuota, itemsQuota, fileBytesQuota, filesQuota].map((quota) => ({
             quota,
-            limit: config[quota.setting],
+            limit: limitsIn(config)(quota.setting),
           })),
           around: aroundReplacement(config),
           pause: () => setTimeout(lookAgainMs),

@@ -2,11 +2,12 @@
 import type { BackupFacts } from '../../backup/backup-folder.ts'
 import { makeBackup } from '../../backup/make-backup.ts'
 import { restoreBackup, verifyBackup } from '../../backup/restore-backup.ts'
-import { resolveConfig } from '../../config/config.ts'
+import { resolveConfig } from '../../features/config.ts'
 import { processEnvironment } from '../../config/env.ts'
 import { hasFileStorage, openFileBytes } from '../../file/open-bytes.ts'
 import { keyRingOf } from '../../open-runtime.ts'
 import { openStore } from '../../open-store.ts'
+import { builtInTables } from '../../features/features.ts'
 import { ringFits } from '../../secret/key-check.ts'
 import { NotCreatedError } from '../../store/start-error.ts'
 import { commandArgs } from '../command-args.ts'
@@ -89,7 +90,7 @@ async function keysFitIn(config: ReturnType<typeof resolveConfig>): Promise<bool
   try {
     const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
     try {
-      return await ringFits(store, await keyRingOf(config))
+      return await ringFits(store, await keyRingOf(config), builtInTables)
     } finally {
       await store.close()
     }

@@ -1,4 +1,5 @@
 /** `troupe restored`: says that the database is a copy which no mark names, and ends credentials that a restore brought back. */
+import { builtInTables } from '../../features/features.ts'
 import { findIncarnation, beginIncarnation } from '../../incarnation/incarnation.ts'
 import { stopMove } from '../../moving/stop-move.ts'
 import { keyRingOf } from '../../open-runtime.ts'
@@ -25,14 +26,17 @@ export async function restored(args: readonly string[]): Promise<number> {
   if (after === null && isDry) throw new UsageError('Cannot run troupe restored: --dry-run needs --revoke-after.')
   return withExistingStore(async (store, config) => {
     if (after === null) return begin(store, null, isJson)
-    const planned = await countCredentials(store, after)
+    const planned = await countCredentials({ store, tables: builtInTables }, after)
     if (isDry) return report(planned, { after, isJson, incarnation: null })
     const question = `End ${counted(total(planned), 'credential')} that were issued or changed after ${timeText(after)}? Type yes to confirm: `
     if (!(await isConfirmed(question, { answer: 'yes', act: 'end the credentials', isSure }))) {
       print('Nothing was changed.')
       return 1
     }
-    const revoked = await revokeCredentials({ store, keyRing: await keyRingOf(config), stopMove }, after)
+    const revoked = await revokeCredentials(
+      { store, tables: builtInTables, keyRing: await keyRingOf(config), stopMove },
+      after,
+    )
     return begin(store, { ...revoked, after }, isJson)
   })
 }

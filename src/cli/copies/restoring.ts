@@ -1,6 +1,7 @@
 /** Gives commands the parts of the service that restore actors. */
 import type { RestoreDeps } from '../../archive/restore-actor.ts'
 import type { Config } from '../../config/options.ts'
+import { builtInTables } from '../../features/features.ts'
 import { openFileBytes } from '../../file/open-bytes.ts'
 import { RemovedLists } from '../../list/removed-lists.ts'
 import { createLog } from '../../observe/log.ts'
@@ -8,7 +9,7 @@ import { keyRingOf } from '../../open-runtime.ts'
 import type { Store } from '../../store/store.ts'
 import { systemTimers } from '../../timers.ts'
 
-export type Restoring = Pick<RestoreDeps, 'store' | 'keyRing' | 'bytes' | 'uniqueCreator' | 'deleteRemoved'>
+export type Restoring = Pick<RestoreDeps, 'store' | 'keyRing' | 'bytes' | 'tables' | 'uniqueCreator' | 'deleteRemoved'>
 
 export async function withRestoring<T>(
   store: Store,
@@ -22,6 +23,7 @@ export async function withRestoring<T>(
       store,
       keyRing: await keyRingOf(config),
       bytes,
+      tables: builtInTables,
       uniqueCreator: config.uniqueCreator,
       deleteRemoved: (id) => removedLists.deleteRowsOf(id),
     })

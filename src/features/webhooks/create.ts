@@ -1,4 +1,4 @@
-import { type JobRoom, workerDeps } from '../../job/create.ts'
+import { workerDeps } from '../../job/create.ts'
 import { JobWorker } from '../../job/worker.ts'
 import type { PeerClient } from '../../peer/peer-client.ts'
 import type { Runtime } from '../../runtime.ts'
@@ -12,10 +12,9 @@ const dayMs = 86_400_000
 interface WebhookNeeds {
   /** Calls hosts that are not actors. */
   readonly client: PeerClient
-  readonly jobs: JobRoom['jobs']
 }
 
-export function createWebhooks(runtime: Runtime, { client, jobs }: WebhookNeeds) {
+export function createWebhooks(runtime: Runtime, { client }: WebhookNeeds) {
   const { config } = runtime
   const sender = new WebhookSender({
     ...runtime,
@@ -28,12 +27,11 @@ export function createWebhooks(runtime: Runtime, { client, jobs }: WebhookNeeds)
     },
   })
   const worker = new JobWorker(workerDeps(runtime), sender.jobQueue)
-  jobs.add(worker)
   const webhooks = new Webhooks({
     ...runtime,
     policy: { allowPrivatePeers: config.allowPrivatePeers, allowHttp: config.allowHttp },
     maxWaiting: config.maxDiffs,
     wake: worker.wake,
   })
-  return { webhooks, webhookActs: new WebhookActs({ webhooks, signInAge: new SignInAge(runtime) }) }
+  return { webhooks, worker, webhookActs: new WebhookActs({ webhooks, signInAge: new SignInAge(runtime) }) }
 }

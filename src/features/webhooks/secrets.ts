@@ -1,7 +1,14 @@
 /** The stored secrets of a webhook. */
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { isKeyMissing, open, seal, type Sealed } from '../../secret/sealed.ts'
-import { bindingOf, webhookSecrets } from '../../secret/sealed-columns.ts'
+import { bindingOf, type SealedColumn } from '../../secret/sealed-columns.ts'
+
+export const webhookSecrets: SealedColumn = {
+  table: 'webhook',
+  key: ['actor_id', 'webhook_id'],
+  column: 'secrets',
+  meaning: 'secrets of webhooks: their owners rotate them',
+}
 
 export interface Secrets {
   readonly secret: string

@@ -48,7 +48,7 @@ export async function insertWebhook(
     createdAt,
     host,
   )
-  await tx.run('UPDATE actor SET webhook_count = webhook_count + 1 WHERE id = $1', actorId)
+  await tx.run('UPDATE actor SET observer_count = observer_count + 1 WHERE id = $1', actorId)
 }
 
 /** Deletes a webhook with its queue. Returns false when it does not exist. */
@@ -56,7 +56,7 @@ export async function deleteWebhook(tx: Transaction, actorId: string, id: string
   const deleted = await tx.run('DELETE FROM webhook WHERE actor_id = $1 AND webhook_id = $2', actorId, id)
   if (deleted === 0) return false
   await tx.run(`DELETE FROM job WHERE actor_id = $1 AND kind = 'webhook' AND id = $2`, actorId, id)
-  await tx.run('UPDATE actor SET webhook_count = webhook_count - 1 WHERE id = $1', actorId)
+  await tx.run('UPDATE actor SET observer_count = observer_count - 1 WHERE id = $1', actorId)
   return true
 }
 

@@ -2,7 +2,6 @@
 import { html } from 'hono/html'
 import type { FlashMessage } from '../../http/dispatch/flash-messages.ts'
 import type { ErrorCode } from '../../errors.ts'
-import type { ReaderKind } from '../../moving/arrived-readers.ts'
 import type { RuledCategory } from '../../permission/rules.ts'
 import type { Why } from '../../sign-in/refusal.ts'
 import type { Html } from '../shared/values.ts'
@@ -953,7 +952,7 @@ const arrival = ({ one }: EnglishNoun) => ({
     companion: 'Accounts at other services',
     invitation: 'Open invitations',
     trustee: 'Account to which this one belongs',
-  } satisfies Record<ReaderKind, string>,
+  },
   noName: 'No name',
   ownRights: 'with changed access',
   allTitle: 'All of them',

@@ -52,11 +52,12 @@ ${readers.length === 0 ? '' : kept(readers, words)}
 
 function kept(readers: readonly ArrivedReaderRow[], words: Messages['arrival']): Html {
   const groups = Map.groupBy(readers, ({ kind }) => kind)
+  const kinds: Readonly<Record<string, string>> = words.kinds
   return html`<h2>${words.keepTitle}</h2>
 <p>${words.keepText}</p>
 ${[...groups].map(
   ([kind, rows]) =>
-    html`<fieldset class="group"><legend>${words.kinds[kind]}</legend>${rows.map((row) => readerChoice(row, words))}</fieldset>`,
+    html`<fieldset class="group"><legend>${kinds[kind] ?? kind}</legend>${rows.map((row) => readerChoice(row, words))}</fieldset>`,
 )}
 <fieldset><legend>${words.allTitle}</legend><label class="choice"><input type="checkbox" name="all" value="1"> <span>${words.all(readers.length)}</span></label></fieldset>`
 }

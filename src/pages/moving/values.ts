@@ -43,16 +43,17 @@ export interface MoveValues extends ActorPageValues {
   readonly form_action: string
 }
 
-/** A connection, webhook, companion or invitation that came along. It can read the account when the owner keeps it. */
+/** A connection, companion or invitation that came along, or a reader of a feature. It can read the account when the owner keeps it. */
 export interface ArrivedReaderRow {
-  readonly kind: 'relationship' | 'webhook' | 'companion' | 'invitation' | 'trustee'
+  /** `relationship`, `companion`, `invitation`, `trustee`, or the kind of a feature. */
+  readonly kind: string
   /** Form field that keeps it. Without the field, it is ended. */
   readonly field: string
   /** The name that the old service states; empty for none. */
   readonly name: string
   /** Empty for an invitation. */
   readonly address: string
-  /** Name of the trust type; empty for a webhook or a companion. */
+  /** Name of the trust type; empty for others. */
   readonly relationship: string
   /** Whether it has rights besides those of its trust type. */
   readonly has_own_rights: boolean

@@ -80,10 +80,11 @@ function deliveryTable(deliveries: readonly FailingDeliveryRow[], words: Words):
 
 function workTable(work: readonly StoppedWorkRow[], words: Words): Html {
   const columns = words.deliveryColumns
+  const kinds: Readonly<Record<string, string>> = words.kinds
   return html`<div class="table operated" role="region" aria-label="${words.work}" tabindex="0"><table><thead><tr><th scope="col">${columns.actor}</th><th scope="col">${columns.kind}</th><th scope="col">${columns.since}</th></tr></thead>
 <tbody>${work.map(
     ({ actor, actor_href, kind, since }) =>
-      html`<tr><th scope="row"><a href="${actor_href}">${actor}</a></th><td>${words.kinds[kind]}</td><td>${since === null ? '' : momentView(since)}</td></tr>
+      html`<tr><th scope="row"><a href="${actor_href}">${actor}</a></th><td>${kinds[kind] ?? kind}</td><td>${since === null ? '' : momentView(since)}</td></tr>
 `,
   )}</tbody></table></div>`
 }

@@ -123,7 +123,8 @@ export interface FailingDeliveryRow {
 export interface StoppedWorkRow {
   readonly actor: string
   readonly actor_href: string
-  readonly kind: 'event' | 'webhook' | 'alarm'
+  /** `event`, `alarm`, or the queue of a feature. */
+  readonly kind: string
   /** Null: unknown. */
   readonly since: Moment | null
 }

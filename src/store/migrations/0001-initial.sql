@@ -24,8 +24,8 @@ CREATE TABLE actor (
   version BIGINT NOT NULL DEFAULT 0,
   -- Failed sign-in attempts are limited until then.
   guarded_until BIGINT NOT NULL DEFAULT 0,
-  -- Number of rows in webhook.
-  webhook_count BIGINT NOT NULL DEFAULT 0,
+  -- Number of rows of features that receive every change, such as webhooks.
+  observer_count BIGINT NOT NULL DEFAULT 0,
   -- The counts of quotas (quotas.ts), which the triggers below change with the rows: bytes of names, values, items and copies
   -- of peers' data, without the heads of lists; properties; items, and entries of copies.
   used_bytes BIGINT NOT NULL DEFAULT 0,

@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { isTemporary } from '../../errors.ts'
-import { placements } from '../placement.ts'
+import { isReference } from '../../table/placement.ts'
 import { compile } from '../portable.ts'
 import type { Param, Queries, StoreLog } from '../store.ts'
 
@@ -80,7 +80,7 @@ const tableName = /\b(FROM|JOIN) (\w+)/g
 
 function distributedTables(sql: string): string[] {
   const names = [...sql.matchAll(tableName)].map(([, , name = '']) => name)
-  return [...new Set(names)].filter((name) => placements[name]?.kind === 'distributed')
+  return [...new Set(names)].filter((name) => !isReference(name))
 }
 
 function findParts(q: Queries, tables: readonly string[]): Promise<TablePart[]> {

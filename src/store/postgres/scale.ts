@@ -1,7 +1,7 @@
 /** Distributes the tables over the servers of a Citus cluster, and checks that they are distributed. */
 import type pg from 'pg'
 import type { Migration } from '../migrate.ts'
-import { placements } from '../placement.ts'
+import type { Placements } from '../../table/placement.ts'
 import { type ForeignKey, readSchema, type SchemaTable } from '../schema-text.ts'
 import { StoreStartError } from '../start-error.ts'
 import { searchPath } from './database-schema.ts'
@@ -16,6 +16,7 @@ export interface ScaleStep {
 }
 
 export interface ScaleOptions {
+  readonly placements: Placements
   readonly migrations: readonly Migration[]
   /** The schema of the tables. */
   readonly schema: string
@@ -56,15 +57,15 @@ interface State {
 
 /** Returns the missing steps in their order: none for a database that is completely distributed. */
 export async function planScale(client: pg.Client, options: ScaleOptions): Promise<ScaleStep[]> {
-  const { migrations, shards, schema } = options
+  const { migrations, shards, schema, placements } = options
   await requireCitus(client)
-  const state = await inTransaction(client, schema, () => readState(client, schema))
+  const state = await inTransaction(client, schema, () => readState(client, options))
   const waiting = Object.keys(placements).filter((name) => !state.places.has(name))
   return [
     ...(waiting.length === 0 ? [] : dropped(state)),
     ...(waiting.includes('actor_lookup') ? [lookupsOfActors] : []),
-    ...waiting.map((table) => distribution(table, shards)),
-    ...keys(readSchema(migrations), waiting.length === 0 ? state.foreignKeys : new Map()),
+    ...waiting.map((table) => distribution(placements, table, shards)),
+    ...keys(placements, readSchema(migrations), waiting.length === 0 ? state.foreignKeys : new Map()),
     ...(await settingSteps(client, state)),
   ]
 }
@@ -116,7 +117,10 @@ async function requireCitus(client: pg.Client): Promise<void> {
     )
 }
 
-async function readState(client: pg.Client, schema: string): Promise<State> {
+async function readState(
+  client: pg.Client,
+  { schema, placements }: Pick<ScaleOptions, 'schema' | 'placements'>,
+): Promise<State> {
   const places = await client.query<{ name: string; method: string }>(
     `SELECT c.relname AS name, p.partmethod AS method FROM pg_dist_partition AS p
      JOIN pg_class AS c ON c.oid = p.logicalrelid WHERE c.relnamespace = to_regnamespace($1)`,
@@ -151,12 +155,12 @@ function dropped({ foreignKeys, triggers }: State): ScaleStep[] {
   return sql.length === 0 ? [] : [{ title: 'Remove the foreign keys until the tables are distributed', sql }]
 }
 
-function distribution(table: string, shards: number): ScaleStep {
+function distribution(placements: Placements, table: string, shards: number): ScaleStep {
   const place = placements[table]
   if (place === undefined) throw new Error(`The table ${table} has no place`)
   if (place.kind === 'reference')
     return { title: `Copy ${table} to every server`, sql: [`SELECT create_reference_table('${table}')`] }
-  const first = firstOf(place.group)
+  const first = firstOf(placements, place.group)
   const colocation = first === table || place.group === 'key' ? `'none', shard_count => ${shards}` : `'${first}'`
   return {
     title: `Distribute ${table} by ${place.column}`,
@@ -168,22 +172,26 @@ function distribution(table: string, shards: number): ScaleStep {
 }
 
 /** The table that the other tables of the group are placed with. */
-function firstOf(group: 'actor' | 'name' | 'key'): string | undefined {
+function firstOf(placements: Placements, group: 'actor' | 'name' | 'key'): string | undefined {
   return Object.entries(placements).find(([, place]) => place.kind === 'distributed' && place.group === group)?.[0]
 }
 
 /** Whether the rows of a foreign key are always on one server. */
-export function staysInGroup(table: string, key: ForeignKey): boolean {
+export function staysInGroup(placements: Placements, table: string, key: ForeignKey): boolean {
   const [from, to] = [placements[table], placements[key.table]]
   if (from?.kind !== 'distributed' || to?.kind !== 'distributed') return false
   if (from.group !== to.group || from.group === 'key') return false
   return key.columns[key.references.indexOf(to.column)] === from.column
 }
 
-function keys(tables: readonly SchemaTable[], present: ReadonlyMap<string, string>): ScaleStep[] {
+function keys(
+  placements: Placements,
+  tables: readonly SchemaTable[],
+  present: ReadonlyMap<string, string>,
+): ScaleStep[] {
   return tables.flatMap(({ name, foreignKeys }) =>
     foreignKeys
-      .filter((key) => staysInGroup(name, key))
+      .filter((key) => staysInGroup(placements, name, key))
       .map((key) => ({ key, constraint: `${name}_${key.columns.join('_')}_fkey` }))
       .filter(({ constraint }) => !present.has(constraint))
       .map(({ key, constraint }) => ({
@@ -236,14 +244,11 @@ export function scaleDatabase(
 }
 
 /** The missing steps of a database of which at least one table is distributed. Null: a plain database. */
-export function missingSteps(
-  url: string,
-  options: Pick<ScaleOptions, 'migrations' | 'schema'>,
-): Promise<ScaleStep[] | null> {
+export function missingSteps(url: string, options: Omit<ScaleOptions, 'shards'>): Promise<ScaleStep[] | null> {
   return withDatabase(url, async (client) => {
     const extension = await client.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
     if (extension.rowCount === 0) return null
-    const { places } = await inTransaction(client, options.schema, () => readState(client, options.schema))
+    const { places } = await inTransaction(client, options.schema, () => readState(client, options))
     return places.size === 0 ? null : planScale(client, { ...options, shards: 1 })
   })
 }

@@ -4,7 +4,8 @@ import { ServiceError } from '../../../errors.ts'
 import { optional, parsedField, stringField } from '../../../json/fields.ts'
 import { elements, stringValue } from '../../../json/json.ts'
 import type { ArrivalClaims, ReaderChoice } from '../../../moving/claims.ts'
-import { readerKinds } from '../../../moving/arrived-readers.ts'
+import { readersWith } from '../../../moving/arrived-readers.ts'
+import type { Table, WithTables } from '../../../table/table.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { Route } from '../../dispatch/route.ts'
@@ -12,14 +13,14 @@ import { errorResponses } from '../../dispatch/schemas.ts'
 import { opensPagesByPassphrase, type ProviderDeps } from '../../dispatch/sign-in-address.ts'
 import { json } from '../../edge/response.ts'
 
-export interface MoveClaimApiDeps extends ProviderDeps {
+export interface MoveClaimApiDeps extends ProviderDeps, WithTables {
   readonly arrivalClaims: Pick<ArrivalClaims, 'findByCode' | 'readers' | 'takeByPassphrase'>
   readonly actors: Pick<Actors, 'require'>
 }
 
 const code = stringField('The code of the link of the old service')
 
-const readersSchema = {
+const readersSchema = (tables: readonly Table[]) => ({
   type: 'object',
   required: ['from', 'version', 'readers'],
   properties: {
@@ -32,7 +33,7 @@ const readersSchema = {
         required: ['key', 'kind', 'id', 'name', 'address', 'relationship', 'has_own_rights'],
         properties: {
           key: { type: 'string', description: 'For `keep`. A reader that changes gets another key' },
-          kind: { enum: readerKinds },
+          kind: { enum: readersWith(tables).map(({ kind }) => kind) },
           id: { type: 'string' },
           name: { type: 'string', description: 'As the old service states it; empty for none' },
           address: {
@@ -48,7 +49,7 @@ const readersSchema = {
       },
     },
   },
-} as const
+})
 
 const takenSchema = {
   type: 'object',
@@ -69,7 +70,7 @@ const keepField = parsedField<'all' | readonly string[]>(
   },
 )
 
-export function moveClaimApiRoutes({ arrivalClaims, actors, providers }: MoveClaimApiDeps): readonly Route[] {
+export function moveClaimApiRoutes({ arrivalClaims, actors, providers, tables }: MoveClaimApiDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'getArrivedReaders',
@@ -80,7 +81,7 @@ export function moveClaimApiRoutes({ arrivalClaims, actors, providers }: MoveCla
       summary:
         'What came along with an actor that can read it: relationships, webhooks, companions, invitations and its trustee',
       query: { code },
-      responses: { 200: { text: 'The readers', schema: readersSchema }, ...errorResponses(400, 403, 409, 429) },
+      responses: { 200: { text: 'The readers', schema: readersSchema(tables) }, ...errorResponses(400, 403, 409, 429) },
       handler: async ({ params, query }) => {
         const found = await arrivalClaims.findByCode(params.actor, query.code)
         if (found === null) throw new ServiceError('forbidden', 'This link is not valid, or was used')

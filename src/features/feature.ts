@@ -1,0 +1,77 @@
+/** A feature adds to the core of the service. It is one folder, and `list.ts` names those of the service. */
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { OptionTable } from '../config/option.ts'
+import type { Route } from '../http/dispatch/route.ts'
+import type { BackgroundWorker } from '../job/create.ts'
+import type { Access } from '../property/access.ts'
+import type { ChangeSink } from '../property/change.ts'
+import type { Rooms } from '../rooms.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Table } from '../table/table.ts'
+
+/** A feature, for the list. `defineFeature` makes one. */
+export interface Feature {
+  /** Unique. The folder of the feature has the same name. */
+  readonly name: string
+  /** The names of features that it uses. They start before it. */
+  readonly needs: readonly string[]
+  readonly tables: readonly Table[]
+  readonly options: OptionTable
+  /** The routes, for documents. Their handlers cannot run. */
+  readonly documentedRoutes: (facts: RouteFacts) => readonly Route[]
+  readonly start: (core: Core) => StartedFeature
+}
+
+/** The facts that routes are made of, besides the dependencies of their handlers. */
+export type RouteFacts = Pick<Runtime, 'config' | 'registry' | 'identity' | 'baseUrl' | 'tables'>
+
+/** The runtime and the rooms that features build on. */
+export type Core = Rooms
+
+/** A feature in one service. */
+export interface StartedFeature {
+  readonly routes: readonly Route[]
+  /** Receives every change of an actor inside its transaction. */
+  readonly changeSink?: ChangeSink
+  /** Work in the background, which wakes, settles and stops with the service. */
+  readonly workers?: readonly BackgroundWorker[]
+  /** The members of the handle of an actor. */
+  readonly handle?: HandleMembers
+}
+
+/** Members of the handle of an actor, which are made when application code first reads them. */
+export type HandleMembers = { readonly [Name in keyof ActorHandle]?: (access: Access) => ActorHandle[Name] }
+
+interface Definition<Parts> {
+  readonly name: string
+  readonly needs?: readonly string[]
+  readonly tables?: readonly Table[]
+  readonly options?: OptionTable
+  readonly start: (core: Core) => Omit<StartedFeature, 'routes'> & { readonly parts: Parts }
+  /** @param parts Returns the parts that `start` made. Only handlers may call it. */
+  readonly routes?: (facts: RouteFacts, parts: () => Parts) => readonly Route[]
+}
+
+export function defineFeature<Parts>({
+  name,
+  needs = [],
+  tables = [],
+  options = {},
+  start,
+  routes = () => [],
+}: Definition<Parts>): Feature {
+  const notStarted = (): never => {
+    throw new Error(`The feature ${name} is not started`)
+  }
+  return {
+    name,
+    needs,
+    tables,
+    options,
+    documentedRoutes: (facts) => routes(facts, notStarted),
+    start: (core) => {
+      const { parts, ...started } = start(core)
+      return { ...started, routes: routes(core, () => parts) }
+    },
+  }
+}

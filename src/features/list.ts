@@ -1,0 +1,5 @@
+/** The features of the service, each in a folder with its name. */
+import type { Feature } from './feature.ts'
+import { webhooks } from './webhooks/feature.ts'
+
+export const builtInFeatures: readonly Feature[] = [webhooks]

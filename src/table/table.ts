@@ -1,0 +1,45 @@
+/** A table as the feature that owns it declares it. The lists of the core contain the tables of all features. */
+import type { Quota } from '../quota/quota.ts'
+import type { SealedColumn } from '../secret/sealed-columns.ts'
+import type { Transaction } from '../store/store.ts'
+import type { Placement } from './placement.ts'
+import type { RecordKind } from './record-kind.ts'
+
+export interface Table {
+  readonly name: string
+  /** Its place on a sharded database. */
+  readonly place: Extract<Placement, { kind: 'distributed' }>
+  /** Its columns with secrets, which a key rotation seals again. */
+  readonly sealed?: readonly SealedColumn[]
+  /** Its rows in an archive. */
+  readonly records?: RecordKind
+  /** The limit of its rows for an actor. */
+  readonly quota?: Quota
+  /** Its rows that can read or receive what an owner stores later. The owner of an arrived actor keeps them by choice. */
+  readonly reader?: TableReader
+  /** Its rows that are credentials, which end after a restore. */
+  readonly credential?: TableCredential
+}
+
+export interface TableReader {
+  readonly kind: string
+  /** Selects `id`, `name`, `address`, `relationship` and `rules` for the actor `$1`, in a fixed order, at most `$2` rows. */
+  readonly sql: string
+  readonly end: (tx: Transaction, actorId: string, id: string) => Promise<unknown>
+}
+
+export interface TableCredential {
+  /** In the report. */
+  readonly name: string
+  /** FROM and WHERE of the rows. `$1` is the time. */
+  readonly rows: string
+  /** The column with the id. */
+  readonly id: string
+  /** Ends the credential in the transaction that has locked its actor. */
+  readonly end: (tx: Transaction, actorId: string, id: string) => Promise<unknown>
+}
+
+/** The tables of a store that a check or a command reads. */
+export interface WithTables {
+  readonly tables: readonly Table[]
+}
