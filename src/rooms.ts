@@ -78,13 +78,13 @@ export interface RoomOptions {
 export type Rooms = ReturnType<typeof createRooms>
 
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue, languages: Languages) {
-  const ground = createActorRooms(runtime, options, catalogue)
-  const { limits, auditLog, tokenRoom, outbox, relationships, permission, property, declared } = ground
-  const { actors } = ground.actorRoom
-  const peers = createPeerRooms(runtime, ground)
-  const authorizationServer = createAuthorizationServer(runtime, { ...ground, trust: peers.trust })
+  const base = createBase(runtime, options, catalogue)
+  const { limits, auditLog, tokenModule, outbox, relationships, permission, property, declared } = base
+  const { actors } = base.actorModule
+  const peers = createPeerModules(runtime, base)
+  const authorizationServer = createAuthorizationServer(runtime, { ...base, trust: peers.trust })
   const signIn = createSignIn(runtime, {
-    ...ground,
+    ...base,
     actors,
     failedAttempts: limits.failedAttempts,
     trustTypes: relationships.types,
@@ -98,22 +98,22 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
   })
   const connections = createConnections(runtime, {
     services: options.services ?? new Map(),
-    oneTime: tokenRoom.oneTime,
+    oneTime: tokenModule.oneTime,
     client: outbox.outsideClient,
   })
   const mcp = createMcp(runtime, { catalogue, permission, property, approvals: peers.operation.approvals, auditLog })
-  const embedding = createEmbedding(runtime, { ...tokenRoom, ...authorizationServer, ...signIn, actors })
+  const embedding = createEmbedding(runtime, { ...tokenModule, ...authorizationServer, ...signIn, actors })
   const { deliveries } = peers.publication
-  const reports = createReports(runtime, { auditLog, deliveries, jobs: ground.job.jobs })
+  const reports = createReports(runtime, { auditLog, deliveries, jobs: base.job.jobs })
   const rooms = {
     ...runtime,
     ...limits,
-    ...tokenRoom,
+    ...tokenModule,
     ...outbox,
     ...property,
-    ...ground.job,
-    ...ground.fileRoom,
-    changeSinks: ground.changeSinks,
+    ...base.job,
+    ...base.fileModule,
+    changeSinks: base.changeSinks,
     ...peers.trust,
     ...peers.operation,
     ...peers.publication,
@@ -122,11 +122,11 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...authorizationServer,
     ...signIn,
     actors,
-    actorActs: ground.actorRoom.actorActs,
+    actorActs: base.actorModule.actorActs,
     permission,
     declared,
     auditLog,
-    ...ground.wholeActor,
+    ...base.actorContent,
     quotaUses: (actorId: string) => runtime.store.read((q) => runtime.quotas.usesOf(q, actorId)),
     ...connections,
     reports,
@@ -151,13 +151,13 @@ function purgeWithTokens({ purge, actors, once, clients, deletedOwners }: Rooms)
 }
 
 /** Creates the rooms for actors, properties and permissions, and the rooms that they need. */
-function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
+function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
   const { config, registry, quotas } = runtime
   quotas.declare(quotasWith(runtime.tables), [systemActorId])
   const delivery = new DeliveryPort()
   const limits = createRateLimits(runtime)
   const auditLog = createAuditLog(runtime, { nameEntries: withCallerNames })
-  const tokenRoom = createTokens(runtime)
+  const tokenModule = createTokens(runtime)
   const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient, followMoves })
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)
   const { publisher, waitingChanges } = createPublisher(runtime, { permission, delivery })
@@ -169,35 +169,35 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const property = createProperties(runtime, { permission, history, changeSinks, observes })
   const accounts = createAccounts(runtime)
   const transactions = createTransactions(runtime, property)
-  const actorRoom = createActors(runtime, {
+  const actorModule = createActors(runtime, {
     deleteRemoved: property.removedLists.wake,
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
-  const fileRoom = createFileRoom(runtime, options, { permission, job, actorsDeleting: actorRoom.actorsDeleting })
+  const fileModule = createFileRoom(runtime, options, { permission, job, actorsDeleting: actorModule.actorsDeleting })
   const declared = new Declared(registry, config.mcp ? catalogue : null)
   return {
     delivery,
     limits,
     auditLog,
-    tokenRoom,
+    tokenModule,
     outbox,
     relationships,
     permission,
     publisher,
     waitingChanges,
-    wholeActor: {
+    actorContent: {
       history,
       undo: createUndo(runtime, { history, property }),
       transactions,
-      ...createArchives(runtime, { property, job, fileRoom }),
+      ...createArchives(runtime, { property, job, fileModule }),
     },
     property,
     accounts,
-    actorRoom,
+    actorModule,
     declared,
     job,
     changeSinks,
-    fileRoom,
+    fileModule,
   }
 }
 
@@ -222,9 +222,9 @@ function createFileRoom(
 }
 
 /** Creates the rooms for relationships, operations, and both sides of subscriptions. */
-function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActorRooms>) {
-  const { delivery, auditLog, outbox, relationships, permission, property, declared } = ground
-  const { actors, actorsDeleting } = ground.actorRoom
+function createPeerModules(runtime: Runtime, base: ReturnType<typeof createBase>) {
+  const { delivery, auditLog, outbox, relationships, permission, property, declared } = base
+  const { actors, actorsDeleting } = base.actorModule
   const trust = createTrust(runtime, {
     declared: property.declared,
     outbox,
@@ -240,10 +240,10 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
   })
   const { store, timers, log, redeclared, registry } = runtime
   const types = { store, timers, log, redeclared, types: registry.trustTypes, permissions: trust.permissions }
-  ground.job.jobs.add(new RedeclaredTypes(types))
+  base.job.jobs.add(new RedeclaredTypes(types))
   const operation = createOperations(runtime, { permission, auditLog })
   trust.trustDecided.on((about, decided) => auditLog.record(connectionAct(about, decided)))
-  const publication = createPublications(runtime, { ...ground, actors, trust })
+  const publication = createPublications(runtime, { ...base, actors, trust })
   const replica = createReplica(runtime, {
     outbox,
     actors,
@@ -251,14 +251,14 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
     runCallback: (actor, name, data) => operation.callbacks.notify(actor, application, name, data),
   })
   const moving = createMoving(runtime, {
-    ...ground,
+    ...base,
     keepMissed: keepAllMissedDiffs,
     trust,
     replica,
-    archive: ground.wholeActor,
-    bytes: ground.fileRoom.fileBytes,
+    archive: base.actorContent,
+    bytes: base.fileModule.fileBytes,
     wakeDeliveries: delivery.wake,
-    wakeUnused: ground.fileRoom.unusedObjects.wake,
+    wakeUnused: base.fileModule.unusedObjects.wake,
     removedLists: property.removedLists,
   })
   return { trust, operation, publication, replica, moving }

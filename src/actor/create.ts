@@ -5,7 +5,7 @@ import { SignInAge } from '../permission/sign-in-age.ts'
 import { ActorActs } from './acts.ts'
 import { Actors, type ActorsDeps } from './actors.ts'
 
-export type ActorRoom = ReturnType<typeof createActors>
+export type ActorModule = ReturnType<typeof createActors>
 
 export function createActors(runtime: Runtime, needs: Pick<ActorsDeps, 'deleteRemoved' | 'prove'>) {
   const { config, registry, store, keyRing, log, now, handles } = runtime

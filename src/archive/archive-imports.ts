@@ -21,7 +21,7 @@ import type { Live } from '../live/live.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import type { PropertyRoom } from '../property/create.ts'
+import type { PropertyModule } from '../property/create.ts'
 import { randomId } from '../secret/random.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Timers } from '../timers.ts'
@@ -36,7 +36,7 @@ import { newReport } from './merge-report.ts'
 
 export interface ArchiveImportsDeps
   extends WithTables,
-    Pick<PropertyRoom, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
+    Pick<PropertyModule, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
   readonly store: CatchUpStore
   readonly bytes: FileBytes
   readonly files: Pick<Files, 'stat' | 'put'>

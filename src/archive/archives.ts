@@ -2,10 +2,10 @@
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../caller.ts'
 import type { Access } from '../property/access.ts'
-import type { PropertyRoom } from '../property/create.ts'
+import type { PropertyModule } from '../property/create.ts'
 import { type ArchiveView, exportActor, type ExportDeps } from './export-actor.ts'
 
-export interface ArchivesDeps extends ExportDeps, Pick<PropertyRoom, 'declared' | 'gate' | 'hooks'> {}
+export interface ArchivesDeps extends ExportDeps, Pick<PropertyModule, 'declared' | 'gate' | 'hooks'> {}
 
 export class Archives {
   readonly #deps: ArchivesDeps

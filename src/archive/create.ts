@@ -1,8 +1,8 @@
 import type { FileBytes } from '../file/file-bytes.ts'
-import type { FileRoom } from '../file/create.ts'
-import { workerDeps, type JobRoom } from '../job/create.ts'
+import type { FileModule } from '../file/create.ts'
+import { workerDeps, type JobModule } from '../job/create.ts'
 import { JobWorker } from '../job/worker.ts'
-import type { PropertyRoom } from '../property/create.ts'
+import type { PropertyModule } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
 import { SignInAge } from '../permission/sign-in-age.ts'
 import { ArchiveActs } from './acts.ts'
@@ -11,15 +11,15 @@ import { Archives } from './archives.ts'
 import { createScheduledExports } from './scheduled/scheduled-exports.ts'
 
 interface ArchiveNeeds {
-  readonly property: PropertyRoom
-  readonly job: Pick<JobRoom, 'jobs'>
-  readonly fileRoom: Pick<FileRoom, 'files' | 'unusedObjects'> & { readonly fileBytes: FileBytes }
+  readonly property: PropertyModule
+  readonly job: Pick<JobModule, 'jobs'>
+  readonly fileModule: Pick<FileModule, 'files' | 'unusedObjects'> & { readonly fileBytes: FileBytes }
 }
 
-export type ArchiveRoom = ReturnType<typeof createArchives>
+export type ArchiveModule = ReturnType<typeof createArchives>
 
-export function createArchives(runtime: Runtime, { property, job, fileRoom }: ArchiveNeeds) {
-  const { files, fileBytes: bytes, unusedObjects } = fileRoom
+export function createArchives(runtime: Runtime, { property, job, fileModule }: ArchiveNeeds) {
+  const { files, fileBytes: bytes, unusedObjects } = fileModule
   const archives = new Archives({ ...runtime, ...property, bytes })
   const imports: ArchiveImports = new ArchiveImports({
     ...runtime,

@@ -9,7 +9,7 @@ import type { JsonText } from '../json/json.ts'
 import type { ArchivedItem } from '../list/list.ts'
 import type { Log } from '../observe/log.ts'
 import type { Access } from '../property/access.ts'
-import type { PropertyRoom } from '../property/create.ts'
+import type { PropertyModule } from '../property/create.ts'
 import { noVersion } from '../property/version.ts'
 import type { RecordReader } from './archive-reader.ts'
 import { archivedValue, archivedVersion, fileOf, itemOf, unusableArchive } from './archived-content.ts'
@@ -19,7 +19,7 @@ import { type ArchiveMembers, recordText } from './record-rows.ts'
 /** How an import treats content of the actor that differs from the archive. */
 export type Existing = 'keep' | 'replace'
 
-export interface MergeDeps extends Pick<PropertyRoom, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
+export interface MergeDeps extends Pick<PropertyModule, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
   readonly files: Pick<Files, 'stat' | 'put'>
   readonly log: Log
   /** The largest value or item, as in a request. */

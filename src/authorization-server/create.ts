@@ -1,10 +1,10 @@
 import { findActor } from '../actor/actor-store.ts'
-import type { ActorRoom } from '../actor/create.ts'
+import type { ActorModule } from '../actor/create.ts'
 import { otherBaseUrls } from '../config/other-base-urls.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Runtime } from '../runtime.ts'
-import type { TokenRoom } from '../token/create.ts'
-import type { TrustRoom } from '../trust/create.ts'
+import type { TokenModule } from '../token/create.ts'
+import type { TrustModule } from '../trust/create.ts'
 import { fireDeleted } from '../trust/events.ts'
 import type { Permission } from '../permission/permission.ts'
 import { SignInAge } from '../permission/sign-in-age.ts'
@@ -27,9 +27,9 @@ import { currentResource } from './resources.ts'
 import { TokenEndpoint } from './token-endpoint.ts'
 
 interface AuthorizationServerNeeds {
-  readonly actorRoom: ActorRoom
-  readonly trust: TrustRoom
-  readonly tokenRoom: TokenRoom
+  readonly actorModule: ActorModule
+  readonly trust: TrustModule
+  readonly tokenModule: TokenModule
   readonly outbox: Outbox
   readonly permission: Permission
 }
@@ -37,8 +37,8 @@ interface AuthorizationServerNeeds {
 export function createAuthorizationServer(runtime: Runtime, needs: AuthorizationServerNeeds) {
   const { config, store, keyRing, live, now, metrics, baseUrl, log } = runtime
   const addresses = { baseUrl, otherBaseUrls: otherBaseUrls(runtime) }
-  const { tokens, oneTime, sessionUses } = needs.tokenRoom
-  const { actorsDeleting } = needs.actorRoom
+  const { tokens, oneTime, sessionUses } = needs.tokenModule
+  const { actorsDeleting } = needs.actorModule
   const ends = createClientEnds(runtime, needs.trust)
   const deletedOwners = new DeletedOwners({ store, afterCommit: store.afterCommit, ends, log })
   actorsDeleting.on((tx, actorIds) => deletedOwners.follow(tx, actorIds))
@@ -93,7 +93,7 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   }
 }
 
-function createClientEnds({ store, live, registry, log }: Runtime, { trustDeps }: TrustRoom): ClientEnds {
+function createClientEnds({ store, live, registry, log }: Runtime, { trustDeps }: TrustModule): ClientEnds {
   return new ClientEnds({
     afterCommit: store.afterCommit,
     // `findActor` also finds the system actor, which has no URL.
@@ -107,7 +107,7 @@ function createClientEnds({ store, live, registry, log }: Runtime, { trustDeps }
   })
 }
 
-function createActs(runtime: Runtime, trust: TrustRoom, keys: Keys) {
+function createActs(runtime: Runtime, trust: TrustModule, keys: Keys) {
   const { types } = trust.relationships
   return {
     keyActs: new KeyActs({ keys, signInAge: new SignInAge(runtime) }),

@@ -13,7 +13,7 @@ export interface FileNeeds {
   readonly actorsDeleting: DomainEvent<[tx: Transaction, actorIds: readonly string[]]>
 }
 
-export type FileRoom = ReturnType<typeof createFiles>
+export type FileModule = ReturnType<typeof createFiles>
 
 export function createFiles(runtime: Runtime, { permission, bytes, actorsDeleting }: FileNeeds) {
   const { store, now, config } = runtime

@@ -9,7 +9,7 @@ import { JobWorker, type JobWorkerDeps } from './worker.ts'
 
 const dayMs = 86_400_000
 
-export type JobRoom = ReturnType<typeof createJobs>
+export type JobModule = ReturnType<typeof createJobs>
 
 export function workerDeps(runtime: Runtime): JobWorkerDeps {
   return { ...runtime, shutdownMs: runtime.config.shutdownSeconds * 1000 }

@@ -3,7 +3,7 @@ import { rememberClient } from '../authorization-server/client-access.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Approvals } from '../operation/approvals.ts'
 import type { Permission } from '../permission/permission.ts'
-import type { PropertyRoom } from '../property/create.ts'
+import type { PropertyModule } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Catalogue } from './catalogue/catalogue.ts'
 import { McpEndpoint } from './endpoint.ts'
@@ -13,7 +13,7 @@ import { McpTasks } from './tasks/tasks.ts'
 interface McpNeeds {
   readonly catalogue: Catalogue
   readonly permission: Permission
-  readonly property: PropertyRoom
+  readonly property: PropertyModule
   readonly approvals: Approvals
   readonly auditLog: AuditLog
 }

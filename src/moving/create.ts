@@ -1,14 +1,14 @@
-import type { ArchiveRoom } from '../archive/create.ts'
+import type { ArchiveModule } from '../archive/create.ts'
 import type { FileBytes } from '../file/file-bytes.ts'
-import { workerDeps, type JobRoom } from '../job/create.ts'
+import { workerDeps, type JobModule } from '../job/create.ts'
 import { Cleaning } from '../job/cleaning.ts'
 import { JobWorker } from '../job/worker.ts'
 import type { Outbox } from '../outbox/create.ts'
 import { SignInAge } from '../permission/sign-in-age.ts'
-import type { ReplicaRoom } from '../replica/create.ts'
+import type { ReplicaModule } from '../replica/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
-import type { TrustRoom } from '../trust/create.ts'
+import type { TrustModule } from '../trust/create.ts'
 import { endForOwner } from '../trust/end-trust.ts'
 import { MoveActs } from './acts.ts'
 import type { ReaderEnds } from './arrived-readers.ts'
@@ -24,10 +24,10 @@ import { Spool } from './spool.ts'
 
 interface MovingNeeds extends Pick<DeparturesDeps, 'keepMissed'> {
   readonly outbox: Outbox
-  readonly job: Pick<JobRoom, 'jobs'>
-  readonly trust: TrustRoom
-  readonly replica: Pick<ReplicaRoom, 'facts' | 'gaps'>
-  readonly archive: Pick<ArchiveRoom, 'imports'>
+  readonly job: Pick<JobModule, 'jobs'>
+  readonly trust: TrustModule
+  readonly replica: Pick<ReplicaModule, 'facts' | 'gaps'>
+  readonly archive: Pick<ArchiveModule, 'imports'>
   readonly bytes: FileBytes
   readonly wakeDeliveries: (actorId: string) => void
   readonly wakeUnused: (actorId: string) => void

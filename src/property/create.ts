@@ -28,7 +28,7 @@ interface PropertyNeeds {
   readonly observes: (actor: LockedActor) => boolean
 }
 
-export type PropertyRoom = ReturnType<typeof createProperties>
+export type PropertyModule = ReturnType<typeof createProperties>
 
 export function createProperties(runtime: Runtime, { permission, history, changeSinks, observes }: PropertyNeeds) {
   const { config, registry, store, readReplicas, timers, log, now, keyRing, live, handles } = runtime

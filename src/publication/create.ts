@@ -1,14 +1,14 @@
-import type { ActorRoom } from '../actor/create.ts'
+import type { ActorModule } from '../actor/create.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import { actorClosed } from '../errors.ts'
 import { subscriptionChange } from '../live/live.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Permission } from '../permission/permission.ts'
-import type { PropertyRoom } from '../property/create.ts'
+import type { PropertyModule } from '../property/create.ts'
 import { findProperties } from '../property/property-store.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import type { TrustRoom } from '../trust/create.ts'
+import type { TrustModule } from '../trust/create.ts'
 import type { DeliveryPort } from './delivery-port.ts'
 import type { DiffEntry } from './diff-store.ts'
 import { fullState } from './full-state.ts'
@@ -59,9 +59,9 @@ interface PublicationNeeds {
   readonly waitingChanges: WaitingChanges
   readonly delivery: DeliveryPort
   readonly outbox: Outbox
-  readonly property: PropertyRoom
-  readonly actors: ActorRoom['actors']
-  readonly trust: TrustRoom
+  readonly property: PropertyModule
+  readonly actors: ActorModule['actors']
+  readonly trust: TrustModule
 }
 
 export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
@@ -96,7 +96,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   return { publications, waitingChanges, deliveries }
 }
 
-function presentOf({ declared }: PropertyRoom) {
+function presentOf({ declared }: PropertyModule) {
   return async (q: Queries, actorId: string) => declared.allPresent(await findProperties(q, actorId))
 }
 

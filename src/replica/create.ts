@@ -1,7 +1,7 @@
-import type { ActorRoom } from '../actor/create.ts'
+import type { ActorModule } from '../actor/create.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Runtime } from '../runtime.ts'
-import type { TrustRoom } from '../trust/create.ts'
+import type { TrustModule } from '../trust/create.ts'
 import { CopyWriter } from './copy-writer.ts'
 import { DataHooks, type DataHooksDeps } from './data-hooks.ts'
 import { forgetPeer } from './facts-store.ts'
@@ -17,12 +17,12 @@ import { Subscribing } from './subscribing.ts'
 
 interface ReplicaNeeds {
   readonly outbox: Outbox
-  readonly actors: ActorRoom['actors']
-  readonly trust: TrustRoom
+  readonly actors: ActorModule['actors']
+  readonly trust: TrustModule
   readonly runCallback: DataHooksDeps['notify']
 }
 
-export type ReplicaRoom = ReturnType<typeof createReplica>
+export type ReplicaModule = ReturnType<typeof createReplica>
 
 export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
   const { store, keyRing, config, now } = runtime

@@ -1,4 +1,4 @@
-import type { ActorRoom } from '../actor/create.ts'
+import type { ActorModule } from '../actor/create.ts'
 import type { Authenticate } from '../app/embedding/authenticate.ts'
 import { fire } from '../app/events.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -8,7 +8,7 @@ import { SignInAge } from '../permission/sign-in-age.ts'
 import type { RateLimits } from '../rate-limit/create.ts'
 import { release } from '../release.ts'
 import type { Runtime } from '../runtime.ts'
-import type { TokenRoom } from '../token/create.ts'
+import type { TokenModule } from '../token/create.ts'
 import { SessionActs } from '../token/session-acts.ts'
 import { Sessions } from '../token/sessions.ts'
 import { Accounts } from './accounts.ts'
@@ -51,9 +51,9 @@ export function createAccounts({ store, keyRing, now, registry, log, handles }: 
 }
 
 interface SignInNeeds {
-  readonly actors: ActorRoom['actors']
+  readonly actors: ActorModule['actors']
   readonly accounts: Accounts
-  readonly tokenRoom: TokenRoom
+  readonly tokenModule: TokenModule
   readonly failedAttempts: RateLimits['failedAttempts']
   readonly trustTypes: TrustTypes
   /** Path to which the provider returns owners who authorize an AI client, below the service's prefix. */
@@ -72,8 +72,8 @@ interface SignInNeeds {
 
 export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   const { config, store, live, keyRing, now, basePath, handles } = runtime
-  const { accounts, tokenRoom } = needs
-  const { tokens, oneTime } = tokenRoom
+  const { accounts, tokenModule } = needs
+  const { tokens, oneTime } = tokenModule
   const arrivedActors = new ArrivedActors({
     store,
     uniqueCreator: config.uniqueCreator,
@@ -123,7 +123,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
 }
 
 /** Passkeys exist without the provider too, because an owner may have some from a time when it was configured. */
-function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, plans, deepLinks }: SignInNeeds) {
+function createPasskeys(runtime: Runtime, { accounts, tokenModule: { oneTime }, plans, deepLinks }: SignInNeeds) {
   const { config, store, identity, baseUrl } = runtime
   const { hostname, origin } = new URL(baseUrl)
   const webauthn = new WebAuthn({ id: hostname, name: identity.name, origin })
@@ -146,7 +146,7 @@ function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, pl
 }
 
 /** @throws ConfigError in production when the application does not send the emails. */
-function createEmailLinks(runtime: Runtime, { tokenRoom: { oneTime }, plans, deepLinks }: SignInNeeds) {
+function createEmailLinks(runtime: Runtime, { tokenModule: { oneTime }, plans, deepLinks }: SignInNeeds) {
   const { config, store, registry } = runtime
   if (!plans.some(({ name }) => name === emailLinkPlan.name)) return { emailLinkSignIn: null, emailLinkProvider: null }
   const isDevelopment = config.mode === 'development'
@@ -217,7 +217,11 @@ function isDeclared({ plans, authenticate }: SignInDeclared): boolean {
   return plans.length > 0 || authenticate !== null
 }
 
-function createHost(runtime: Runtime, { tokenRoom: { oneTime }, deepLinks }: SignInNeeds, authenticate: Authenticate) {
+function createHost(
+  runtime: Runtime,
+  { tokenModule: { oneTime }, deepLinks }: SignInNeeds,
+  authenticate: Authenticate,
+) {
   const { store, identity, config } = runtime
   const provider = new HostProvider({
     ...runtime,

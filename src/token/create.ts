@@ -5,7 +5,7 @@ import { Purge } from './purge.ts'
 import { SpaSessions } from './spa-sessions.ts'
 import { Tokens } from './tokens.ts'
 
-export type TokenRoom = ReturnType<typeof createTokens>
+export type TokenModule = ReturnType<typeof createTokens>
 
 export function createTokens({ config, store, log, now, keyRing, metrics }: Runtime) {
   const oneTime = new OneTime(keyRing, now)

@@ -1,8 +1,8 @@
-import type { PropertyRoom } from '../property/create.ts'
+import type { PropertyModule } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
 import { Transactions } from './transactions.ts'
 
-export function createTransactions(runtime: Runtime, property: PropertyRoom): Transactions {
+export function createTransactions(runtime: Runtime, property: PropertyModule): Transactions {
   const { store, now, timers, random } = runtime
   const { writer, values, gate, hooks, declared, listIndexes, removedLists } = property
   return new Transactions({

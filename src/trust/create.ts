@@ -3,7 +3,7 @@ import { deleteNoticesOf } from '../outbox/notice-store.ts'
 import type { Outbox } from '../outbox/create.ts'
 import { Permission, type RelationshipRules } from '../permission/permission.ts'
 import { TrustTypes } from '../permission/trust-types.ts'
-import type { ActorRoom } from '../actor/create.ts'
+import type { ActorModule } from '../actor/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import { typesForPeople } from '../permission/offered-types.ts'
@@ -38,7 +38,7 @@ interface TrustNeeds extends Pick<PermissionsDeps, 'declares' | 'needsApproval' 
   readonly movedKey: TrustDeps['movedKey']
   readonly wakeDeliveries: (actorId: string) => void
   readonly relationships: Relationships
-  readonly actorsDeleting: ActorRoom['actorsDeleting']
+  readonly actorsDeleting: ActorModule['actorsDeleting']
 }
 
 /** Events of relationships for the rooms above this one. Listeners of events with a `tx` run inside that transaction. */
@@ -61,7 +61,7 @@ function trustEvents() {
   }
 }
 
-export type TrustRoom = ReturnType<typeof createTrust>
+export type TrustModule = ReturnType<typeof createTrust>
 
 export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   const { config, store, keyRing, live, now, timers, log } = runtime

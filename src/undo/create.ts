@@ -1,11 +1,11 @@
 import type { History } from '../history/history.ts'
-import type { PropertyRoom } from '../property/create.ts'
+import type { PropertyModule } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
 import { Undo } from './undo.ts'
 
 interface UndoNeeds {
   readonly history: History
-  readonly property: PropertyRoom
+  readonly property: PropertyModule
 }
 
 export function createUndo({ store, now }: Runtime, { history, property }: UndoNeeds): Undo {
