@@ -395,14 +395,35 @@ forEachService((start) => {
     const long = 'x'.repeat(1_200_000)
     const polls: readonly [granularity: string, steps: readonly ('put' | 'delete' | 'long')[], numbers: number[][]][] =
       [
-        ['none', ['long', 'long', 'put', 'long', 'long', 'put'], [[1, 2, 3, 4, 5], [6]]],
-        ['none', ['long', 'delete', 'long', 'long', 'long', 'long'], [[1, 2, 3, 4, 5], [6]]],
+        [
+          'none',
+          ['long', 'long', 'put', 'long', 'long', 'put'],
+          [
+            [1, 2, 3, 4],
+            [5, 6],
+          ],
+        ],
+        [
+          'none',
+          ['long', 'delete', 'long', 'long', 'long', 'long'],
+          [
+            [1, 2, 3, 4],
+            [5, 6],
+          ],
+        ],
         // The full state brings what these lack.
         ['high', ['long', 'long', 'put', 'long', 'long', 'put'], [[2, 3, 4, 5, 6]]],
         ['low', ['put', 'long', 'long', 'long', 'long'], [[3, 4, 5]]],
         // No full state deletes a name.
-        ['high', ['long', 'delete', 'long', 'long', 'long', 'long'], [[1, 2, 3, 4, 5], [6]]],
-        ['low', ['put', 'delete', 'long', 'long', 'long', 'long'], [[1, 2, 3, 4, 5, 6]]],
+        [
+          'high',
+          ['long', 'delete', 'long', 'long', 'long', 'long'],
+          [
+            [1, 2, 3, 4],
+            [5, 6],
+          ],
+        ],
+        ['low', ['put', 'delete', 'long', 'long', 'long', 'long'], [[1, 2, 3, 4, 5], [6]]],
       ]
     for (const [granularity, steps, numbers] of polls) {
       it(`name the number up to which an answer is complete after ${steps.join(', ')}, ${granularity} (SUB-36)`, async () => {
