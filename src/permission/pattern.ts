@@ -19,20 +19,32 @@ export function covers(pattern: string, target: string): boolean {
  */
 export function coversInAnyForm(pattern: string, target: string): boolean {
   if (covers(pattern, target) || (toNfc(target) !== target && coversAsWritten(pattern, target))) return true
-  return (encodedLetters.test(pattern) || encodedLetters.test(target)) && covers(readable(pattern), readable(target))
+  return (encodedByte.test(pattern) || encodedByte.test(target)) && covers(readable(pattern), readable(target))
 }
 
-/** Percent-encoded characters outside of ASCII. Inside, the encoding has a meaning: `%2F` is not a separator. */
-const encodedLetters = /(?:%[89a-f][0-9a-f])+/i
+/** A percent-encoded byte of a character outside of ASCII. Inside, the encoding has a meaning: `%2F` is not a separator. */
+const encodedByte = /(%[89a-f][0-9a-f])/i
 
 function readable(text: string): string {
-  return text.replace(new RegExp(encodedLetters, 'gi'), (encoded) => {
-    try {
-      return decodeURIComponent(encoded)
-    } catch {
-      return encoded
+  let read = ''
+  let encoded = ''
+  // The bytes are the odd parts. Those of one character have empty parts between them.
+  for (const [index, part] of text.split(encodedByte).entries()) {
+    if (index % 2 === 1) encoded += part
+    else if (part !== '') {
+      read += decoded(encoded) + part
+      encoded = ''
     }
-  })
+  }
+  return read + decoded(encoded)
+}
+
+function decoded(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return encoded
+  }
 }
 
 function coversAsWritten(pattern: string, target: string): boolean {

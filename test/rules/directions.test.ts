@@ -75,7 +75,12 @@ describe('the check of import directions', () => {
 
   it('accepts the imports of the design', () => {
     const files = [
-      importing('service/all-routes.ts', '../http/routes/actor/actor.ts', '../errors.ts', '../pages/shared/page-set.ts'),
+      importing(
+        'service/all-routes.ts',
+        '../http/routes/actor/actor.ts',
+        '../errors.ts',
+        '../pages/shared/page-set.ts',
+      ),
       importing('actor/actor.ts', '../store/store.ts', '../json/json.ts', 'node:crypto', '../secret/sealed.ts'),
       importing('open-store.ts', './store/sqlite/sqlite-store.ts', './store/store.ts'),
       importing('store/sqlite/sqlite-store.ts', '../store.ts', '../portable.ts', 'node:sqlite', './connection.ts'),
