@@ -264,8 +264,8 @@ export interface StoredDiff {
 
 const columns = 'sequence, kind, data, replaces, created_at AS "createdAt"'
 
-function toDiff(row: Row<StoredDiff>): StoredDiff {
-  return { ...row, replaces: row.replaces !== 0 }
+function toDiff({ sequence, kind, data, replaces, createdAt }: Row<StoredDiff>): StoredDiff {
+  return { sequence, kind, data, replaces: replaces !== 0, createdAt }
 }
 
 /**
@@ -331,8 +331,7 @@ export async function findDiffs(
     subscriptionId,
     maxBytes,
   )
-  const isCut = rows.length < Number(rows[0]?.waiting ?? 0)
-  return { diffs: rows.map(({ waiting: _, ...row }) => toDiff(row)), isCut }
+  return { diffs: rows.map(toDiff), isCut: rows.length < (rows[0]?.waiting ?? 0) }
 }
 
 /** Condition: the callback of the diff is still to be sent. */
