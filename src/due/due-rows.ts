@@ -11,8 +11,8 @@ export interface DueTable {
   readonly table: string
   /** Begins each statement, so that logs and tests tell background work apart. */
   readonly comment: string
-  /** A condition in SQL, such as `kind = 'alarm'`. Default: all rows. */
-  readonly only?: string
+  /** Only the rows whose column `kind` has this value. Default: all rows. */
+  readonly kind?: string
 }
 
 /** The earliest and the latest due time, in Unix milliseconds. */
@@ -35,19 +35,23 @@ interface DueHandling {
 export class DueRows {
   readonly #table: string
   readonly #comment: string
+  readonly #kind: readonly string[]
+  /** A condition with the first parameter. */
   readonly #only: string
 
-  constructor({ table, comment, only }: DueTable) {
+  constructor({ table, comment, kind }: DueTable) {
     this.#table = table
-    this.#comment = `/* ${comment} */`
-    this.#only = only === undefined ? '' : `${only} AND `
+    this.#comment = comment
+    this.#kind = kind === undefined ? [] : [kind]
+    this.#only = kind === undefined ? '' : 'kind = $1 AND '
   }
 
   /** Null: no row is due at any time. */
   async find(q: Queries): Promise<DueTimes | null> {
     const rows = `FROM ${this.#table} WHERE ${this.#only}due_at IS NOT NULL`
     const row = await q.get<{ next: number | null; last: number | null }>(
-      `${this.#comment} SELECT (SELECT MIN(due_at) ${rows}) AS next, (SELECT MAX(due_at) ${rows}) AS last`,
+      `/* ${this.#comment} */ SELECT (SELECT MIN(due_at) ${rows}) AS next, (SELECT MAX(due_at) ${rows}) AS last`,
+      ...this.#kind,
     )
     const { next = null, last = null } = row ?? {}
     return next === null || last === null ? null : { next, last }
@@ -70,9 +74,12 @@ export class DueRows {
 
   /** The statement that finds up to `max` actors with rows that are due until `until`, or after `latest`. */
   actors(until: number, latest: number, max: number): [sql: string, ...params: Param[]] {
+    const at = this.#kind.length
     return [
-      `${this.#comment} SELECT actor_id AS "actorId", MIN(due_at) AS next, MAX(due_at) AS last FROM ${this.#table}
-       WHERE ${this.#only}(due_at <= $1 OR due_at > $2) GROUP BY actor_id ORDER BY MIN(due_at) LIMIT $3`,
+      `/* ${this.#comment} */ SELECT actor_id AS "actorId", MIN(due_at) AS next, MAX(due_at) AS last FROM ${this.#table}
+       WHERE ${this.#only}(due_at <= $${at + 1} OR due_at > $${at + 2}) GROUP BY actor_id ORDER BY MIN(due_at)
+       LIMIT $${at + 3}`,
+      ...this.#kind,
       until,
       latest,
       max,
@@ -81,9 +88,12 @@ export class DueRows {
 
   /** Makes the rows due now that are due after `latest`. */
   async #bringForward(tx: Transaction, latest: number, now: number, actorId: string | null): Promise<void> {
-    const named = naming(actorId, 'actor_id', 3)
+    const at = this.#kind.length
+    const named = naming(actorId, 'actor_id', at + 3)
     await tx.run(
-      `${this.#comment} UPDATE ${this.#table} SET due_at = $2 WHERE ${this.#only}due_at > $1${named.sql}`,
+      `/* ${this.#comment} */ UPDATE ${this.#table} SET due_at = $${at + 2}
+       WHERE ${this.#only}due_at > $${at + 1}${named.sql}`,
+      ...this.#kind,
       latest,
       now,
       ...named.params,

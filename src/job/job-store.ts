@@ -160,7 +160,7 @@ export interface DueActor {
 
 /** The due rows of one kind. */
 export function jobRows(kind: JobKind): DueRows {
-  return new DueRows({ table: 'job', comment: 'jobs', only: `kind = '${kind}'` })
+  return new DueRows({ table: 'job', comment: 'jobs', kind })
 }
 
 /** The numbers of rows that wait, and of failed alarms and entries. */

@@ -353,7 +353,7 @@ forEachStore((dialect, open, database) => {
             waitingChanges: 0,
             watchedUntil: 0,
             residence: 'here',
-            webhookCount: 0,
+            observerCount: 0,
             usedBytes: 0,
             usedNames: 0,
             usedItems: 0,
