@@ -135,10 +135,11 @@ export class DueSearch {
   async #search(): Promise<void> {
     const { store, now } = this.#deps
     const { dueActors, bringActorForward, longestMs, pollMs } = this.#work
-    const latest = now() + longestMs
     const found = await store.readAllServers<FoundActor>(
-      ...dueActors(this.#isSeldom ? now() + pollMs : now(), latest, maxFound),
+      ...dueActors(this.#isSeldom ? now() + pollMs : now(), now() + longestMs, maxFound),
     )
+    // Work that was stored during the search has a later due time, and is not late.
+    const latest = now() + longestMs
     const isLate = new Set(found.filter(({ last }) => last > latest).map(({ actorId }) => actorId))
     const due = new Set<string>()
     for (const { actorId, next = 0 } of found) {
@@ -146,7 +147,7 @@ export class DueSearch {
       else due.add(actorId)
     }
     await this.#claimAll(due, async (actorId) => {
-      if (isLate.has(actorId)) await store.write((tx) => bringActorForward(tx, actorId, latest, now()))
+      if (isLate.has(actorId)) await store.write((tx) => bringActorForward(tx, actorId, now() + longestMs, now()))
     })
   }
 

@@ -24,6 +24,8 @@ class Process {
   /** The search reaches no server. */
   isCutOff = false
   hasCapacity = true
+  /** Time of a search. */
+  searchMs = 0
   /** Actors whose server is down. */
   readonly down = new Set<string>()
   /** Actors with more work than one claim. */
@@ -55,6 +57,7 @@ class Process {
       readAllServers: async <R extends object>(_sql: string, until: Param) => {
         if (this.isCutOff) throw unavailable()
         this.done.push(until === this.now ? 'search' : `search ${Number(until) - this.now}`)
+        this.now += this.searchMs
         return this.found as R[]
       },
     }
@@ -118,6 +121,14 @@ describe('a search for due work on a sharded database', () => {
       const process = new Process(asSharded(await open()))
       process.found = [{ actorId: 'a', last: process.now + 60_001 }]
       assert.deepEqual(await process.look(), [1000, 'search', 'forward a 60000', 'claim a'])
+    })
+
+    it('leaves work alone that was stored during the search (DUR-29)', async () => {
+      const process = new Process(asSharded(await open()))
+      process.searchMs = 5
+      // A statement of the search finds it, because its due time is later than the latest one at the beginning.
+      process.found = [{ actorId: 'a', next: process.now + 60_005, last: process.now + 60_005 }]
+      assert.deepEqual((await process.look()).slice(1), ['search'])
     })
 
     it('claims the work of other actors while the server of one actor is down, and logs it', async () => {

@@ -46,6 +46,24 @@ const contentOf = async (actor: TestActor, name = 'a'): Promise<string> =>
   (await actor.request('GET', `/files/${name}`)).text()
 
 forEachService((start) => {
+  describe('an upload of a process whose clock is ahead', () => {
+    it('is left alone by the processes that delete unused bytes (DUR-29)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const { store } = await service.app.running()
+      for (const [index, aheadMs] of [0, 1, 1000, 30_000].entries())
+        await store.write((tx) =>
+          tx.run(
+            `INSERT INTO file_object (actor_id, object, state, due_at) VALUES ($1, $2, 'writing', $3)`,
+            actor.id,
+            `upload-${index}`,
+            store.now() + 600_000 + aheadMs,
+          ),
+        )
+      assert.deepEqual(await swept(service), ['writing', 'writing', 'writing', 'writing'])
+    })
+  })
+
   describe('a process that is killed during an upload', () => {
     it('keeps the old content, and its bytes are deleted after the lease', async () => {
       const folder = await newFolder()
