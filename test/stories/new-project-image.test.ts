@@ -116,7 +116,8 @@ describe('the image of a new project', () => {
       PORT: String(port),
       HOST: '127.0.0.1',
       DATABASE_URL: image.env['DATABASE_URL']?.replace('/data', join(image.root, 'data')),
-      BASE_URL: 'https://club.example.com',
+      // The health check asks below the path.
+      BASE_URL: 'https://club.example.com/rowing/',
       TROUPE_SECRET_KEYS: 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E',
     }
     const user = ['--setuid', image.user, '--setgid', image.user]
@@ -129,7 +130,7 @@ describe('the image of a new project', () => {
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
     await until(async () => {
       assert.equal(child.exitCode, null, said)
-      return fetch(`http://127.0.0.1:${port}/health/ready`).then(
+      return fetch(`http://127.0.0.1:${port}/rowing/health/ready`).then(
         ({ ok }) => ok,
         () => false,
       )
@@ -154,7 +155,7 @@ describe('the image of a new project', () => {
     const body = JSON.stringify({ redirect_uris: ['https://client.example.com/callback'] })
     const answered = Promise.withResolvers<number>()
     const running = request(
-      `http://127.0.0.1:${port}/oauth/register`,
+      `http://127.0.0.1:${port}/rowing/oauth/register`,
       {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'content-length': body.length, expect: '100-continue' },
