@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
+import { drainSecondsOf } from '../../src/http/edge/server.ts'
 import { createActor, place, plain, slow, start } from '../support/cli.ts'
 import { until } from '../support/until.ts'
 
@@ -107,6 +108,17 @@ describe('a stop signal', () => {
       })
       assert.deepEqual([answer.status, answer.headers.get('connection')], [status, 'close'], method)
     }
+  })
+
+  it('leaves a proxy 5 seconds to notice, unless a setting names another time', () => {
+    const drains = [
+      [{ drainSeconds: null, trustedProxies: 0 }, 0],
+      [{ drainSeconds: null, trustedProxies: 1 }, 5],
+      [{ drainSeconds: null, trustedProxies: 2 }, 5],
+      [{ drainSeconds: 0, trustedProxies: 1 }, 0],
+      [{ drainSeconds: 30, trustedProxies: 0 }, 30],
+    ] as const
+    for (const [config, seconds] of drains) assert.equal(drainSecondsOf(config), seconds, JSON.stringify(config))
   })
 
   it('refuses no request until the service accepts no connection', async () => {

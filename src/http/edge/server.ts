@@ -186,10 +186,17 @@ function createServer(config: Config, onRequest: RequestListener): Server {
 /** Time of draining behind a proxy, in seconds. A proxy needs it to notice that the service is no longer ready. */
 const drainSecondsBehindProxy = 5
 
+export function drainSecondsOf({
+  drainSeconds,
+  trustedProxies,
+}: Pick<Config, 'drainSeconds' | 'trustedProxies'>): number {
+  return drainSeconds ?? (trustedProxies > 0 ? drainSecondsBehindProxy : 0)
+}
+
 async function stop(servers: readonly OpenServer[], service: Served, config: Config): Promise<void> {
   service.stopping()
   for (const server of servers) server.endConnections()
-  const seconds = config.drainSeconds ?? (config.trustedProxies > 0 ? drainSecondsBehindProxy : 0)
+  const seconds = drainSecondsOf(config)
   if (seconds > 0) await sleep(seconds * 1000)
   await Promise.all(servers.map((server) => server.end(config.shutdownSeconds * 1000)))
   await service.close()
