@@ -77,7 +77,7 @@ export const unplacedStatements: readonly Exceptions[] = [
     reason: 'finds due work of all actors in the background',
     statements: [
       '/* files */ SELECT (SELECT MIN(due_at)',
-      '/* files */ SELECT actor_id AS "actorId", MAX(due_at)',
+      '/* files */ SELECT actor_id AS "actorId", MIN(due_at) AS next',
       '/* files */ UPDATE file_object SET state',
       '/* files */ DELETE FROM file_object WHERE (actor_id',
       '/* files */ UPDATE file_object SET due_at = $ WHERE (actor_id',
@@ -97,7 +97,7 @@ export const unplacedStatements: readonly Exceptions[] = [
       '/* delivery */ SELECT actor AS "actorId"',
       '/* delivery */ SELECT COUNT(*) AS queues',
       '/* changes */ SELECT (SELECT MIN(due_at)',
-      '/* changes */ SELECT actor_id AS "actorId", MAX(due_at)',
+      '/* changes */ SELECT actor_id AS "actorId", MIN(due_at) AS next',
       '/* delivery */ UPDATE notice SET due_at = $, leased_until',
       '/* delivery */ UPDATE publisher_subscription SET due_at = $, leased_until',
       '/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $, leased_until',
@@ -105,7 +105,7 @@ export const unplacedStatements: readonly Exceptions[] = [
       '/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $ WHERE gap_due_at >',
       '/* receiving */ SELECT actor_id AS "actorId", MAX(COALESCE(gap_due_at',
       '/* expiry */ SELECT (SELECT MIN(due_at)',
-      '/* expiry */ SELECT actor_id AS "actorId", MAX(due_at)',
+      '/* expiry */ SELECT actor_id AS "actorId", MIN(due_at) AS next',
     ],
   },
   {
