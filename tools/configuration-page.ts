@@ -3,6 +3,7 @@ import { defaultOf } from '../src/config/config.ts'
 import type { NamedOption } from '../src/config/named-variables.ts'
 import type { Mode, Option } from '../src/config/option.ts'
 import { allOptions as options, type ServiceConfig } from '../src/features/config.ts'
+import { fileVariable } from '../src/config/secret-file.ts'
 import { providerOptions, providerVariables } from '../src/config/provider-options.ts'
 import { serviceOptions, serviceVariables } from '../src/config/service-options.ts'
 
@@ -214,6 +215,7 @@ These settings are enough for most services. Every other one has a default that 
 |---|---|
 ${usual.map(([setting, reason]) => `| [\`${setting}\`](#${anchorOf(setting)}) | ${reason} |`).join('\n')}
 
+${fileSection()}
 ${groups.map(groupSection).join('\n')}
 ${providerSection()}
 ${serviceSection()}`
@@ -222,6 +224,23 @@ ${serviceSection()}`
 /** Providers have one section instead of a heading for each setting. */
 function anchorOf(setting: string): string {
   return setting === providerVariables.list ? 'identity-providers' : setting.toLowerCase()
+}
+
+function fileSection(): string {
+  const all = Object.values<Option<unknown>>(options).filter(({ secret }) => secret === true)
+  const named = [
+    ...Object.values<NamedOption>(providerOptions).map((option) => ({ ...option, prefix: 'TROUPE_PROVIDER_<NAME>_' })),
+    ...Object.values<NamedOption>(serviceOptions).map((option) => ({ ...option, prefix: 'TROUPE_SERVICE_<NAME>_' })),
+  ].filter(({ secret }) => secret === true)
+  const secrets = [...all.map(({ env }) => env), ...named.map(({ prefix, suffix }) => `${prefix}${suffix}`)]
+  return `## Secrets in files
+
+Each secret setting can be in a file, such as a secret of Docker or Kubernetes. The variable with the ending \`_FILE\` contains the path. The final line break of the file is not part of the secret. The service does not start when the file cannot be read or is empty, or when both variables are set.
+
+| Secret | Path of its file |
+|---|---|
+${secrets.map((name) => `| ${code(name)} | ${code(fileVariable(name))} |`).join('\n')}
+`
 }
 
 function groupSection({ title, text, names }: Group): string {
@@ -278,7 +297,7 @@ ${option.text}
 - In code: \`${name}\`
 - Values: ${option.values}
 - Default: ${defaultText(option)}
-${option.secret === true ? '- Its secret part appears in no log and on no page.\n' : ''}`
+${option.secret === true ? `- Or in a file: \`${fileVariable(option.env)}\` ([secrets in files](#secrets-in-files))\n- Its secret part appears in no log and on no page.\n` : ''}`
 }
 
 function defaultText(option: Option<unknown>): string {

@@ -13,6 +13,7 @@ import { hasFileStorage, openFileBytes } from '../file/open-bytes.ts'
 import { findIncarnation } from '../incarnation/incarnation.ts'
 import { addressWarning, otherKnownAddress } from '../config/known-address.ts'
 import { plainHttpWarning } from '../config/plain-http.ts'
+import { settingIn } from '../config/secret-file.ts'
 import { countAllPeers } from '../moving/arrival-store.ts'
 import { release } from '../release.ts'
 import { recount } from '../quota/recount.ts'
@@ -89,7 +90,9 @@ async function checkFromOutside(
   const env = processEnvironment()
   // Only the sign-in needs the keys. A stranger who checks a service has no settings.
   const keyRing =
-    actor === undefined || env['TROUPE_SECRET_KEYS'] === undefined ? null : await keyRingOf(resolveConfig({}, env))
+    actor === undefined || settingIn(env, 'TROUPE_SECRET_KEYS', { secret: true }) === null
+      ? null
+      : await keyRingOf(resolveConfig({}, env))
   return checkDeployment({ address, actorId: actor, login: env['DOCTOR_LOGIN'], keyRing, isJson: json === true })
 }
 

@@ -4,6 +4,7 @@ import type { Environment } from './env.ts'
 import type { ConfigOf, Mode, Option, OptionTable } from './option.ts'
 import { type Config, type GivenTimeouts, type OptionName, options } from './options.ts'
 import { providerVariables } from './provider-options.ts'
+import { fileVariable, settingIn } from './secret-file.ts'
 import { serviceVariables } from './service-options.ts'
 
 export { ConfigError }
@@ -50,11 +51,11 @@ function sharedTimeouts(given: GivenTimeouts | null, code: Partial<Config>, env:
 }
 
 function resolve<T>(name: string, option: Option<T>, given: unknown, env: Environment, mode: Mode): T {
-  const text = env[option.env]
+  const found = settingIn(env, option.env, option)
   const [source, read] =
-    text !== undefined && (text !== '' || option.readsEmpty === true)
-      ? [option.env, () => option.parse(text)]
-      : [`Option ${name}`, () => (given === undefined ? defaultOf(option, mode) : option.check(given))]
+    found === null
+      ? [`Option ${name}`, () => (given === undefined ? defaultOf(option, mode) : option.check(given))]
+      : [found.source, () => option.parse(found.text)]
   try {
     return read()
   } catch (error) {
@@ -66,8 +67,13 @@ export function defaultOf<T>(option: Option<T>, mode: Mode): T {
   return typeof option.byDefault === 'function' ? (option.byDefault as (mode: Mode) => T)(mode) : option.byDefault
 }
 
+/** Every variable of an option. */
+function variablesOf({ env, secret }: Option<unknown>): readonly string[] {
+  return secret === true ? [env, fileVariable(env)] : [env]
+}
+
 function refuseUnknown(all: OptionTable, code: object, env: Environment): void {
-  const known = new Set<string>(Object.values(all).map((option) => option.env))
+  const known = new Set<string>(Object.values(all).flatMap(variablesOf))
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix)))
       continue

@@ -1,6 +1,7 @@
 /** Environment variables of named objects, such as providers: `<prefix><NAME>_<SUFFIX>`, one for each option. */
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
+import { fileVariable, settingIn } from './secret-file.ts'
 
 export interface NamedOption {
   /** Last part of the variable: `TROUPE_PROVIDER_<NAME>_<SUFFIX>`. */
@@ -52,12 +53,19 @@ export class NamedVariables<Option extends string> {
     return variable === this.list || this.#parse(variable) !== null
   }
 
-  /** Returns the settings in the environment: for each name, the value of each option that is set. */
+  /**
+   * Returns the settings in the environment: for each name, the value of each option that is set.
+   *
+   * @throws ConfigError for a secret whose file cannot be read.
+   */
   read(env: Environment): ReadonlyMap<string, Partial<Record<Option, string>>> {
     const found = new Map<string, Partial<Record<Option, string>>>()
     for (const [variable, value] of Object.entries(env)) {
       const setting = value === undefined || value === '' ? null : this.#parse(variable)
-      if (setting !== null) found.set(setting.name, { ...found.get(setting.name), [setting.option]: value })
+      if (setting === null) continue
+      const { name, option } = setting
+      const given = settingIn(env, this.of(name, option), this.#options[option])
+      if (given !== null) found.set(name, { ...found.get(name), [option]: given.text })
     }
     return found
   }
@@ -66,9 +74,10 @@ export class NamedVariables<Option extends string> {
     if (!variable.startsWith(this.#prefix)) return null
     const rest = variable.slice(this.#prefix.length)
     for (const option of Object.keys(this.#options) as Option[]) {
-      const { suffix } = this.#options[option]
-      if (!rest.endsWith(`_${suffix}`)) continue
-      const name = rest.slice(0, -suffix.length - 1)
+      const { suffix, secret = false } = this.#options[option]
+      const ending = [`_${suffix}`, ...(secret ? [fileVariable(`_${suffix}`)] : [])].find((each) => rest.endsWith(each))
+      if (ending === undefined) continue
+      const name = rest.slice(0, -ending.length)
       const spelled = name.toLowerCase().replaceAll('_', '-')
       if (name === name.toUpperCase() && isName(spelled)) return { name: spelled, option }
     }

@@ -4,6 +4,7 @@ import type { Environment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { isName } from '../config/named-variables.ts'
 import { type ProviderOptionName, providerOptions, providerVariables } from '../config/provider-options.ts'
+import { fileVariable } from '../config/secret-file.ts'
 import {
   emailLinkPlan,
   hostProviderName,
@@ -180,7 +181,9 @@ function refuseStrays(given: Iterable<string>, known: readonly string[], env: En
   for (const name of given) {
     if (known.includes(name)) continue
     const options = Object.keys(providerOptions) as ProviderOptionName[]
-    const variable = options.map((option) => providerVariables.of(name, option)).find((text) => env[text] !== undefined)
+    const variable = options
+      .flatMap((option) => [providerVariables.of(name, option), fileVariable(providerVariables.of(name, option))])
+      .find((text) => env[text] !== undefined)
     throw new ConfigError(`${variable} belongs to an unknown provider: TROUPE_PROVIDERS does not name ${name}.`)
   }
 }

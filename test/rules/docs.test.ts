@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { judgeDelivery } from '../../src/outbox/policy.ts'
 import { allOptions as options } from '../../src/features/config.ts'
+import type { Option } from '../../src/config/option.ts'
 import { providerVariables } from '../../src/config/provider-options.ts'
 import { serviceVariables } from '../../src/config/service-options.ts'
 import { templateNames } from '../../src/pages/shared/page-set.ts'
@@ -140,7 +141,11 @@ describe('the documents', () => {
   })
 
   it('name only settings that exist', () => {
-    const known = new Set<string>(Object.values(options).map(({ env }) => env))
+    const known = new Set<string>(
+      Object.values<Option<unknown>>(options).flatMap(({ env, secret }) =>
+        secret === true ? [env, `${env}_FILE`] : [env],
+      ),
+    )
     for (const path of documents) {
       for (const [name] of read(path).matchAll(/\bTROUPE_[A-Z_]+\b/g)) {
         const isOfProvider = providerVariables.has(name) || name === 'TROUPE_PROVIDER_'
