@@ -73,6 +73,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const handle = createHttp(runtime, {
     rooms,
     routes: started.flatMap(({ routes }) => routes),
+    featureActs: features.flatMap(({ acts }) => acts),
     pages,
     languages,
     health: { isStopping: () => isStopping, checkStore },

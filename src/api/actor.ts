@@ -53,10 +53,8 @@ export interface HandleDeps
   readonly baseUrl: string
 }
 
-/** The handle without the members of features. */
-export type CoreHandle = Omit<ActorHandle, 'webhooks'>
-
-export function actorHandle(deps: HandleDeps, access: Access): CoreHandle {
+/** Makes the members of the handle that the core has. Features add the others. */
+export function actorHandle(deps: HandleDeps, access: Access): Partial<ActorHandle> {
   const { properties } = deps
   const url = `${deps.baseUrl}/${access.actor.id}`
   const stored = async (path: PropertyPath | AnyDeclared): Promise<readonly string[]> =>

@@ -2,7 +2,7 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import { application } from '../caller.ts'
 import type { Access } from '../property/access.ts'
 import type { Runtime } from '../runtime.ts'
-import { actorHandle, type CoreHandle, type HandleDeps } from './actor.ts'
+import { actorHandle, type HandleDeps } from './actor.ts'
 
 type Members = Readonly<Record<string, ((access: Access) => unknown) | undefined>>
 
@@ -17,7 +17,7 @@ export function connectHandles({ handles }: Runtime, rooms: HandleDeps, ofFeatur
 }
 
 /** Adds the members of features. They are made when application code first reads them. */
-function addMembers(handle: CoreHandle, members: Members, access: Access): asserts handle is ActorHandle {
+function addMembers(handle: Partial<ActorHandle>, members: Members, access: Access): asserts handle is ActorHandle {
   for (const [name, make] of Object.entries(members))
     Object.defineProperty(handle, name, { enumerable: true, get: () => make?.(access) })
 }

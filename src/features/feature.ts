@@ -5,6 +5,7 @@ import type { Route } from '../http/dispatch/route.ts'
 import type { BackgroundWorker } from '../job/create.ts'
 import type { Access } from '../property/access.ts'
 import type { ChangeSink } from '../property/change.ts'
+import type { FeatureAct } from '../pages/activity/own-acts.ts'
 import type { Rooms } from '../rooms.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Table } from '../table/table.ts'
@@ -17,9 +18,43 @@ export interface Feature {
   readonly needs: readonly string[]
   readonly tables: readonly Table[]
   readonly options: OptionTable
+  /** The acts of an owner that the feature notes in the audit log. */
+  readonly acts: readonly FeatureAct[]
+  /** Tried by `troupe doctor` at a deployment. */
+  readonly checks: readonly DeploymentCheck[]
   /** The routes, for documents. Their handlers cannot run. */
   readonly documentedRoutes: (facts: RouteFacts) => readonly Route[]
   readonly start: (core: Core) => StartedFeature
+}
+
+export type { FeatureAct } from '../pages/activity/own-acts.ts'
+
+/** A check of `troupe doctor`, which acts as an owner from outside. */
+export interface DeploymentCheck {
+  /** Short name, in the report. */
+  readonly name: string
+  readonly run: (owner: OutsideOwner) => Promise<CheckResult>
+}
+
+export interface CheckResult {
+  /** A sentence. */
+  readonly reason: string
+  /** The remedy. Absent when nothing is wrong. */
+  readonly fix?: string
+}
+
+/** An owner whose credentials the operator has given. */
+export interface OutsideOwner {
+  /** Sends JSON to a path below the actor. Credentials that the service does not accept end the check. */
+  readonly send: (
+    method: 'POST' | 'DELETE',
+    path: string,
+    body?: object,
+  ) => Promise<{ readonly status: number; readonly body: Readonly<Record<string, unknown>> }>
+  /** Addresses that no service may call on behalf of a stranger. */
+  readonly privateHosts: readonly string[]
+  /** The remedy when it may call one. */
+  readonly advice: string
 }
 
 /** The facts that routes are made of, besides the dependencies of their handlers. */
@@ -47,6 +82,8 @@ interface Definition<Parts> {
   readonly needs?: readonly string[]
   readonly tables?: readonly Table[]
   readonly options?: OptionTable
+  readonly acts?: readonly FeatureAct[]
+  readonly checks?: readonly DeploymentCheck[]
   readonly start: (core: Core) => Omit<StartedFeature, 'routes'> & { readonly parts: Parts }
   /** @param parts Returns the parts that `start` made. Only handlers may call it. */
   readonly routes?: (facts: RouteFacts, parts: () => Parts) => readonly Route[]
@@ -57,6 +94,8 @@ export function defineFeature<Parts>({
   needs = [],
   tables = [],
   options = {},
+  acts = [],
+  checks = [],
   start,
   routes = () => [],
 }: Definition<Parts>): Feature {
@@ -68,6 +107,8 @@ export function defineFeature<Parts>({
     needs,
     tables,
     options,
+    acts,
+    checks,
     documentedRoutes: (facts) => routes(facts, notStarted),
     start: (core) => {
       const { parts, ...started } = start(core)

@@ -19,6 +19,7 @@ import { trusteeBearer } from '../trust/trustee-bearer.ts'
 import { FreshSignIn } from '../http/dispatch/fresh-sign-in.ts'
 import { liveStreams } from '../http/dispatch/live-stream.ts'
 import { type DispatchDeps, Dispatcher, type ErrorSubject } from '../http/dispatch/dispatch.ts'
+import type { FeatureAct } from '../pages/activity/own-acts.ts'
 import { errorPage } from '../pages/failed/error-page.ts'
 import type { Handle } from '../http/edge/request.ts'
 import { type RouteDeps, routesFor } from './all-routes.ts'
@@ -34,6 +35,7 @@ type MadeHere =
   | 'pages'
   | 'languages'
   | 'errorPage'
+  | 'featureActs'
 
 /** The dependencies that authenticate callers. */
 interface CallerDeps {
@@ -53,12 +55,13 @@ interface HttpNeeds {
   readonly health: Health
   /** The routes of features. */
   readonly routes: readonly Route[]
+  readonly featureActs: readonly FeatureAct[]
   /** Additional kinds of bearer tokens, tried before the kinds of the service. */
   readonly bearerKinds: readonly BearerKind[]
 }
 
 export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
-  const { rooms, pages, languages, health } = needs
+  const { rooms, pages, languages, health, featureActs } = needs
   const deps = {
     ...rooms,
     authentication: createAuthentication(runtime, needs),
@@ -68,6 +71,7 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
     pages,
     languages,
     health,
+    featureActs,
     errorPage: (error: ServiceError, about: ErrorSubject) => errorPage(error, { ...runtime, pages, languages }, about),
   }
   return new Dispatcher(deps, routesFor(deps, needs.routes)).handle

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { glob, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { describe, it } from 'node:test'
+import { builtInFeatures } from '../../src/features/list.ts'
 import { ownActs as actSpellings } from '../../src/observe/own-acts.ts'
 import { ownSentence } from '../../src/pages/activity/own-acts.ts'
 import { english } from '../../src/pages/languages/english.ts'
 import { routes } from '../support/routes.ts'
 
 const src = join(import.meta.dirname, '..', '..', 'src')
+const ofFeatures = builtInFeatures.flatMap(({ acts }) => acts)
 const { ownActs } = english.messages(english.noun)
 
 describe('the words for an act of the owner', () => {
@@ -45,7 +47,11 @@ describe('the words for an act of the owner', () => {
   ] as const) {
     it(`are “${sentence}” for ${method} /${path}`, () => {
       assert.equal(
-        ownSentence({ method }, path.split('/'), ownActs, (peerId) => `Name of ${peerId}`),
+        ownSentence({ method }, path.split('/'), {
+          words: ownActs,
+          ofFeatures,
+          nameOf: (peerId) => `Name of ${peerId}`,
+        }),
         sentence,
       )
     })
@@ -56,7 +62,8 @@ describe('an act of the owner', () => {
   it('has the method and the path of a route of the API, unless only pages have it', () => {
     const addressOf = (path: string): string => path.replace(/[:{]\w+\}?/g, '*')
     const ofRoutes = new Set(routes.map(({ method, path }) => `${method} ${addressOf(path.replace('/:actor', ''))}`))
-    const onPages = Object.entries(actSpellings).filter(([, spelling]) => !ofRoutes.has(addressOf(spelling)))
+    const all = [...Object.entries(actSpellings), ...ofFeatures.map(({ spelling }) => [spelling, spelling] as const)]
+    const onPages = all.filter(([, spelling]) => !ofRoutes.has(addressOf(spelling)))
     assert.deepEqual(
       onPages.map(([act]) => act),
       ['app.connect', 'passkey.add', 'passkey.remove', 'recovery_code.use', 'recovery_codes.create', 'session.begin'],
@@ -65,11 +72,18 @@ describe('an act of the owner', () => {
 
   it('is noted in one place, or where a session begins or ends without the owner’s choice', async () => {
     const places = new Map<string, Set<string>>(Object.keys(actSpellings).map((act) => [act, new Set()]))
+    for (const { spelling } of ofFeatures) places.set(spelling, new Set())
     for await (const path of glob('**/*.ts', { cwd: src })) {
       const text = await readFile(join(src, path), 'utf8')
-      for (const [, act = ''] of text.matchAll(/\bnote(?:Act|IfOwner)\([^)]*?'([a-z_]+\.[a-z_]+)'/g))
-        places.get(act)?.add(path.replaceAll(sep, '/'))
+      for (const [, act = ''] of text.matchAll(/\bnote(?:Act|IfOwner)\([^)]*?'([a-z_]+\.[a-z_]+|[A-Z]+ \/[^']*)'/g))
+        places.set(act, (places.get(act) ?? new Set()).add(path.replaceAll(sep, '/')))
     }
+    assert.deepEqual(
+      [...places.keys()].filter(
+        (act) => !(act in actSpellings) && !ofFeatures.some(({ spelling }) => spelling === act),
+      ),
+      [],
+    )
     assert.deepEqual(
       [...places].filter(([, files]) => files.size !== 1).map(([act, files]) => [act, [...files].toSorted()]),
       [

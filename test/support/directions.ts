@@ -181,7 +181,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'trust',
     'undo',
   ],
-  'features/feature': ['http/dispatch', 'job', 'property', 'rooms'],
+  'features/feature': ['http/dispatch', 'job', 'pages', 'property', 'rooms'],
   'features/webhooks': [
     'archive',
     'features/feature',
@@ -240,6 +240,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'audit-log',
     'backup',
     'features',
+    'features/feature',
     'file',
     'history',
     'http/edge',

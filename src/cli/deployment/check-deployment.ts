@@ -16,7 +16,7 @@ import { clockFindings, transportFindings } from './transport.ts'
 export interface DeploymentCheck {
   /** The URL that the operator typed. */
   readonly address: string
-  /** The actor whose owner tries webhooks and relationships. */
+  /** The actor whose owner tries relationships and what features add. */
   readonly actorId: string | undefined
   /** `<creator>:<passphrase>` of this actor. */
   readonly login: string | undefined

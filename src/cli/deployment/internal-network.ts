@@ -1,10 +1,12 @@
 /** Requests by which a service could be led into its own network (SSRF). */
 import { createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import type { DeploymentCheck, OutsideOwner } from '../../features/feature.ts'
+import { builtInChecks } from '../../features/features.ts'
 import { fine, type Finding, problem } from './finding.ts'
 import { objectIn, type Probe } from './probe.ts'
 
-/** The owner in whose name relationships and webhooks are tried. */
+/** The owner in whose name relationships and what features add are tried. */
 export interface OwnerLogin {
   readonly actorId: string
   /** `Basic …` */
@@ -25,9 +27,12 @@ export async function networkFindings(probe: Probe, owner: OwnerLogin | Unsent |
   try {
     const findings = [await clientDocuments(probe, canary)]
     if (owner === null) return findings
-    if ('why' in owner) findings.push(...['webhooks', 'trust'].map((check) => problem(check, owner.why, owner.fix)))
-    else findings.push(await webhooks(probe, owner), await relationships(probe, owner, canary))
-    return findings
+    if ('why' in owner) {
+      const unsent = [...builtInChecks.map(({ name }) => name), 'trust']
+      return [...findings, ...unsent.map((check) => problem(check, owner.why, owner.fix))]
+    }
+    for (const check of builtInChecks) findings.push(await tried(probe, owner, check))
+    return [...findings, await relationships(probe, owner, canary)]
   } finally {
     await canary.close()
   }
@@ -90,23 +95,28 @@ async function clientDocuments(probe: Probe, { hosts, visits }: Canary): Promise
     : problem('network', 'A stranger made it connect to a private address, with the id of a client.', advice)
 }
 
-async function webhooks(probe: Probe, { actorId, authorization }: OwnerLogin): Promise<Finding> {
-  const accepted: string[] = []
-  for (const host of forbidden) {
-    const answer = await probe.send(`/${actorId}/webhooks`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/json' },
-      body: JSON.stringify({ url: `https://${host}/troupe-doctor`, events: ['property_changed'] }),
-    })
-    if (answer.status === 401 || answer.status === 403) return noLogin('webhooks')
-    const { id } = objectIn(answer)
-    if (answer.status >= 300 || typeof id !== 'string') continue
-    accepted.push(host)
-    await probe.send(`/${actorId}/webhooks/${encodeURIComponent(id)}`, { method: 'DELETE', headers: { authorization } })
+async function tried(probe: Probe, { actorId, authorization }: OwnerLogin, check: DeploymentCheck): Promise<Finding> {
+  const denied = new Error('The service does not accept the credentials')
+  const owner: OutsideOwner = {
+    privateHosts: forbidden,
+    advice,
+    send: async (method, path, body) => {
+      const answer = await probe.send(`/${actorId}${path}`, {
+        method,
+        headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      if (answer.status === 401 || answer.status === 403) throw denied
+      return { status: answer.status, body: objectIn(answer) }
+    },
   }
-  return accepted.length === 0
-    ? fine('webhooks', 'A webhook cannot have a private address.')
-    : problem('webhooks', `A webhook may have the address ${accepted.join(', ')}.`, advice)
+  try {
+    const { reason, fix } = await check.run(owner)
+    return fix === undefined ? fine(check.name, reason) : problem(check.name, reason, fix)
+  } catch (error) {
+    if (error === denied) return noLogin(check.name)
+    throw error
+  }
 }
 
 async function relationships(probe: Probe, { actorId, authorization }: OwnerLogin, canary: Canary): Promise<Finding> {

@@ -2,7 +2,15 @@
 import { ServiceError } from '../../errors.ts'
 import { type Acting, noteIfOwner } from '../../observe/own-acts.ts'
 import type { SignInAge } from '../../permission/sign-in-age.ts'
+import type { FeatureAct } from '../feature.ts'
 import type { NewWebhook, Webhooks } from './webhooks.ts'
+
+/** The acts that `WebhookActs` notes. */
+export const webhookOwnActs: readonly FeatureAct[] = [
+  { spelling: 'POST /webhooks', sentence: (words) => words.addWebhook },
+  { spelling: 'DELETE /webhooks/{webhook}', sentence: (words) => words.removeWebhook },
+  { spelling: 'POST /webhooks/{webhook}/secret', sentence: (words) => words.newWebhookSecret },
+]
 
 export interface WebhookActsDeps {
   readonly webhooks: Pick<Webhooks, 'add' | 'remove' | 'rotate'>
@@ -20,14 +28,14 @@ export class WebhookActs {
   async add(by: Acting, webhook: NewWebhook): Promise<{ readonly id: string; readonly secret: string }> {
     this.#deps.signInAge.require(by.caller)
     const added = await this.#deps.webhooks.add(by.actor.id, webhook)
-    noteIfOwner(by, 'webhook.add')
+    noteIfOwner(by, 'POST /webhooks')
     return added
   }
 
   /** @throws ServiceError `not_found` */
   async remove(by: Acting, webhook: string): Promise<void> {
     if (!(await this.#deps.webhooks.remove(by.actor.id, webhook))) throw noWebhook()
-    noteIfOwner(by, 'webhook.remove', { webhook })
+    noteIfOwner(by, 'DELETE /webhooks/{webhook}', { webhook })
   }
 
   /** @returns the new secret. @throws ServiceError `not_found`, and like `Webhooks.rotate` */
@@ -35,7 +43,7 @@ export class WebhookActs {
     this.#deps.signInAge.require(by.caller)
     const secret = await this.#deps.webhooks.rotate(by.actor.id, webhook, wish)
     if (secret === null) throw noWebhook()
-    noteIfOwner(by, 'webhook.renew_secret', { webhook })
+    noteIfOwner(by, 'POST /webhooks/{webhook}/secret', { webhook })
     return secret
   }
 }

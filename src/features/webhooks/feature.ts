@@ -1,4 +1,6 @@
 import { defineFeature } from '../feature.ts'
+import { webhookOwnActs } from './acts.ts'
+import { webhookCheck } from './check.ts'
 import { createWebhooks } from './create.ts'
 import { webhooksHandle } from './handle.ts'
 import { webhookOptions } from './options.ts'
@@ -10,6 +12,8 @@ export const webhooks = defineFeature({
   name: 'webhooks',
   tables: [webhookTable],
   options: webhookOptions,
+  acts: webhookOwnActs,
+  checks: [webhookCheck],
   start: (core) => {
     const parts = createWebhooks(core, { client: core.outsideClient })
     return {

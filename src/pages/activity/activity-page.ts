@@ -2,7 +2,7 @@
 import { hintField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import { type AuditLogEntry, dayMs, entryReasons } from '../../audit-log/entry.ts'
 import { type ActivityFilter, activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
-import { ownSentence } from './own-acts.ts'
+import { type FeatureAct, ownSentence } from './own-acts.ts'
 import type { ActivityRow, ActivityValues, ChosenFilter } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
@@ -21,6 +21,8 @@ import { restoredDataOf } from './restored-data.ts'
 
 export interface ActivityPageDeps extends PageDeps, PeerNameDeps {
   readonly auditLog: AuditLog
+  /** The acts of an owner that features add. */
+  readonly featureActs: readonly FeatureAct[]
   readonly config: Pick<Config, 'activityPerActor'>
   readonly continued: Continued | null
   /** Unix milliseconds. */
@@ -63,7 +65,13 @@ export async function showActivity(
   const link = (more: Record<string, string>, path = ''): string =>
     `${address}${path}?${new URLSearchParams([...given, ...Object.entries(more)]).toString()}`
   const rows = entries.map((entry) =>
-    rowOf(entry, { peers, now: deps.now(), link: caller === '' ? link : null, messages }),
+    rowOf(entry, {
+      peers,
+      now: deps.now(),
+      link: caller === '' ? link : null,
+      messages,
+      featureActs: deps.featureActs,
+    }),
   )
   const page = deps.pages.activity({
     ...values,
@@ -121,14 +129,14 @@ function startOf(day: string): number {
   return /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN
 }
 
-interface RowContext {
+interface RowContext extends Pick<ActivityPageDeps, 'featureActs'> {
   readonly peers: Peers
   readonly now: number
   readonly link: ((given: Record<string, string>) => string) | null
   readonly messages: Messages
 }
 
-function rowOf(entry: AuditLogEntry, { peers, now, link, messages }: RowContext): ActivityRow {
+function rowOf(entry: AuditLogEntry, { peers, now, link, messages, featureActs }: RowContext): ActivityRow {
   const isKnown = entry.callerKind === 'peer' || entry.callerKind === 'client'
   const peer = isKnown ? peerAtThatTime(peers, entry) : null
   return {
@@ -137,7 +145,11 @@ function rowOf(entry: AuditLogEntry, { peers, now, link, messages }: RowContext)
     who: peer?.name ?? strangerOf(entry, messages),
     what: visible(
       entry.callerKind === 'owner'
-        ? ownSentence(entry, segmentsOf(entry.path), messages.ownActs, (peerId) => peers.nameOf(peerId).name)
+        ? ownSentence(entry, segmentsOf(entry.path), {
+            words: messages.ownActs,
+            ofFeatures: featureActs,
+            nameOf: (peerId) => peers.nameOf(peerId).name,
+          })
         : sentenceOf(entry, messages),
     ),
     is_refused: entry.decision === 'refused',

@@ -1,19 +1,34 @@
 /** Words for what the owner did: acts that changed who may reach the actor. */
 import type { AuditLogEntry } from '../../audit-log/entry.ts'
-import { type OwnActName, recordedAct } from '../../observe/own-acts.ts'
+import { type ActSpelling, type OwnActName, recordedAct, subjectOf } from '../../observe/own-acts.ts'
 import type { Messages } from '../languages/language.ts'
 
 type Words = Messages['ownActs']
+
+/** An act of the owner that a feature adds. */
+export interface FeatureAct {
+  readonly spelling: ActSpelling
+  /** Completes the sentence that begins with the owner, such as “added a webhook”. */
+  readonly sentence: (words: Words) => string
+}
+
+interface SentenceNeeds {
+  readonly words: Words
+  readonly ofFeatures: readonly FeatureAct[]
+  readonly nameOf: (peerId: string) => string
+}
 
 /** @param path The segments of the path, decoded. */
 export function ownSentence(
   { method }: Pick<AuditLogEntry, 'method'>,
   path: readonly string[],
-  words: Words,
-  nameOf: (peerId: string) => string,
+  { words, ofFeatures, nameOf }: SentenceNeeds,
 ): string {
   const recorded = recordedAct(method, path)
-  if (recorded === null) return words.other(`${method} /${path.join('/')}`)
+  if (recorded === null) {
+    const added = ofFeatures.find(({ spelling }) => subjectOf(spelling, method, path) !== null)
+    return added === undefined ? words.other(`${method} /${path.join('/')}`) : added.sentence(words)
+  }
   const { act, subject } = recorded
   return sentences[act](words, () => nameOf(subject['peer'] ?? ''), subject['service'] ?? '')
 }
@@ -46,7 +61,4 @@ const sentences: Readonly<Record<OwnActName, (words: Words, peerName: () => stri
   'trust.request': (words) => words.requestConnection,
   'trustee.remove': (words) => words.changeTrustee,
   'trustee.set': (words) => words.changeTrustee,
-  'webhook.add': (words) => words.addWebhook,
-  'webhook.remove': (words) => words.removeWebhook,
-  'webhook.renew_secret': (words) => words.newWebhookSecret,
 }
