@@ -67,7 +67,7 @@ const all: readonly (readonly [variable: string, text: string, value: unknown, r
 
 describe('a secret in a file', () => {
   for (const [variable, text, value, read] of all) {
-    it(`is the setting ${variable} without the final line break (OPS-09)`, () => {
+    it(`is the setting ${variable} without the final line break`, () => {
       for (const ending of ['', '\n', '\r\n'])
         assert.deepEqual(read({ [`${variable}_FILE`]: fileWith(`${text}${ending}`) }), value)
       assert.deepEqual(read({ [`${variable}_FILE`]: '', [variable]: text }), value)
@@ -100,7 +100,7 @@ describe('a secret in a file', () => {
     })
   }
 
-  it('names its variable when the content is invalid, without the content (OPS-09)', () => {
+  it('names its variable when the content is invalid, without the content', () => {
     const wrong: readonly (readonly [variable: string, content: string, sentence: string])[] = [
       ['DATABASE_URL', 'mysql://planted', 'must be sqlite:<file> or postgres://<user>@<host>/<database>.'],
       ['TROUPE_METRICS_TOKEN', 'planted', 'must have 16 characters or more.'],
