@@ -1,7 +1,7 @@
 /** Migrates a database to the schema of this release: numbered scripts, each run once in its own transaction. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { codeFolder } from '../release.ts'
+import { codeFolder, release } from '../release.ts'
 import { compile, type Dialect } from './portable.ts'
 import { NotCreatedError, StoreStartError } from './start-error.ts'
 import type { Param } from './store.ts'
@@ -30,13 +30,16 @@ interface AppliedRow {
   readonly number: number
   readonly name: string
   readonly checksum: string
+  /** The release that applied the script. Missing in databases from before the freeze of the first script. */
+  readonly release?: string
 }
 
 const TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (
   number BIGINT NOT NULL PRIMARY KEY,
   name TEXT NOT NULL,
   checksum TEXT NOT NULL,
-  applied_at BIGINT NOT NULL
+  applied_at BIGINT NOT NULL,
+  release TEXT NOT NULL
 ) STRICT, WITHOUT ROWID`
 
 const HAS_TABLE = `SELECT 1 AS found FROM
@@ -59,7 +62,7 @@ export function readMigrations(folder = new URL('store/migrations/', codeFolder)
  * Applies the missing scripts. Each step checks the applied scripts again under the lock. So processes that start together,
  * and a start after a killed one, reach the same schema.
  *
- * @throws StoreStartError when a newer or an unreleased version created the database, or other scripts migrated it.
+ * @throws StoreStartError when a newer release or a version before 0.2.0 created the database, or other scripts migrated it.
  */
 export async function migrate(migrations: readonly Migration[], target: MigrationTarget): Promise<void> {
   let remaining = true
@@ -69,11 +72,12 @@ export async function migrate(migrations: readonly Migration[], target: Migratio
       if (next === null) return false
       await statements.script(compile(next.sql, target.dialect).text)
       await statements.run(
-        'INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES ($1, $2, $3, $4)',
+        'INSERT INTO schema_migrations (number, name, checksum, applied_at, release) VALUES ($1, $2, $3, $4, $5)',
         next.number,
         next.name,
         migrationChecksum(next),
         Date.now(),
+        release,
       )
       return true
     })
@@ -97,7 +101,7 @@ export async function requireMigrated(migrations: readonly Migration[], target: 
 async function appliedIn(statements: MigrationStatements, target: MigrationTarget): Promise<AppliedRow[]> {
   // PostgreSQL demands the privilege to create tables also where the table exists.
   if ((await statements.all(HAS_TABLE)).length === 0) await statements.script(compile(TABLE, target.dialect).text)
-  return statements.all<AppliedRow>('SELECT number, name, checksum FROM schema_migrations ORDER BY number')
+  return statements.all<AppliedRow>('SELECT * FROM schema_migrations ORDER BY number')
 }
 
 /** Returns the next script to apply, or null when none is missing. */
@@ -106,13 +110,13 @@ function judge(migrations: readonly Migration[], applied: readonly AppliedRow[])
   const made = applied.find(({ number }) => number === 1)
   if (made !== undefined && initial !== undefined && made.checksum !== migrationChecksum(initial))
     throw new StoreStartError(
-      'Cannot use the database: an unreleased version of Troupe created it; start with a new database.',
+      'Cannot use the database: a version of Troupe before 0.2.0 created it, with tables that no release upgrades; nothing was changed. Export its actors with that version and import them into a new database.',
     )
   const newest = applied.at(-1)
   const known = migrations.at(-1)?.number ?? 0
   if (newest !== undefined && newest.number > known)
     throw new StoreStartError(
-      `Cannot use the database: it has schema ${newest.number} ("${newest.name}") and this release knows schemas up to ${known}; start the release that wrote it, or a newer one.`,
+      `Cannot use the database: release ${newest.release} migrated it to schema ${newest.number} ("${newest.name}"), and this release, ${release}, knows schemas up to ${known}; nothing was changed. Start release ${newest.release} or a newer one.`,
     )
   for (const row of applied) {
     const migration = migrations.find((candidate) => candidate.number === row.number)

@@ -10,12 +10,13 @@ import { ServiceError } from '../../src/errors.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
 import { insertPublisherSubscription } from '../../src/publication/publisher-store.ts'
 import { openStore } from '../../src/open-store.ts'
+import { release } from '../../src/release.ts'
 import { runInBackground, runInContext } from '../../src/observe/context.ts'
 import { NotCreatedError } from '../../src/store/start-error.ts'
 import { LOCK_ACTOR } from '../../src/store/lock-actor.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 import { createPostgresDatabase, createFileFolder, counting, faulty, forEachStore } from '../support/stores.ts'
-import { isLockAwaited, sharedPostgresUrl } from '../support/postgres.ts'
+import { administer, isLockAwaited, sharedPostgresUrl } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
 const refuses = (code: string) => (error: unknown) => {
@@ -758,7 +759,8 @@ forEachStore((dialect, open, database) => {
         (row) => row.number,
       )
     const known = readMigrations()
-    const next = (sql: string): Migration => ({ number: (known.at(-1)?.number ?? 0) + 1, name: 'next', sql })
+    const newestKnown = known.at(-1)?.number ?? 0
+    const next = (sql: string): Migration => ({ number: newestKnown + 1, name: 'next', sql })
 
     it('runs once when many stores are opened at the same moment', async (t) => {
       const { url, remove } = await empty()
@@ -816,11 +818,11 @@ forEachStore((dialect, open, database) => {
       const { url, remove } = await empty()
       t.after(remove)
       const newer = await openStore({ url, migrations: [...known, { number: 9999, name: 'future', sql: 'SELECT 1' }] })
+      await newer.write((tx) => tx.run('UPDATE schema_migrations SET release = $1 WHERE number = $2', '9.8.0', 9999))
       await newer.close()
       await assert.rejects(openStore({ url, migrations: known }), {
         name: 'StoreStartError',
-        message:
-          'Cannot use the database: it has schema 9999 ("future") and this release knows schemas up to 1; start the release that wrote it, or a newer one.',
+        message: `Cannot use the database: release 9.8.0 migrated it to schema 9999 ("future"), and this release, ${release}, knows schemas up to ${newestKnown}; nothing was changed. Start release 9.8.0 or a newer one.`,
       })
     })
 
@@ -866,12 +868,11 @@ forEachStore((dialect, open, database) => {
       await store.close()
       await assert.rejects(openStore({ url, migrations: [...known, next('SELECT 2')] }), {
         name: 'StoreStartError',
-        message:
-          'Cannot use the database: its migration 2 ("next") differs from the one in this release; nothing was changed.',
+        message: `Cannot use the database: its migration ${newestKnown + 1} ("next") differs from the one in this release; nothing was changed.`,
       })
     })
 
-    it('rejects a database that an unreleased version created', async (t) => {
+    it('rejects a database from before the first script was frozen', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
       const older: Migration[] = [
@@ -882,12 +883,22 @@ forEachStore((dialect, open, database) => {
       for (const mustExist of [false, true]) {
         await assert.rejects(openStore({ url, mustExist }), {
           name: 'StoreStartError',
-          message: 'Cannot use the database: an unreleased version of Troupe created it; start with a new database.',
+          message:
+            'Cannot use the database: a version of Troupe before 0.2.0 created it, with tables that no release upgrades; nothing was changed. Export its actors with that version and import them into a new database.',
         })
       }
       const store = await openStore({ url, migrations: older })
       t.after(() => store.close())
       assert.deepEqual(await numbers(store), [1, 2])
+      // Such a version did not record its release.
+      if (dialect === 'sqlite') {
+        const database = new DatabaseSync(url.slice('sqlite:'.length))
+        database.exec('ALTER TABLE schema_migrations DROP COLUMN release')
+        database.close()
+      } else await administer(url, 'ALTER TABLE troupe.schema_migrations DROP COLUMN release')
+      await assert.rejects(openStore({ url }), {
+        message: /^Cannot use the database: a version of Troupe before 0\.2\.0 /,
+      })
     })
   })
 

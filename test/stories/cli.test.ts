@@ -287,13 +287,13 @@ Stopped.
     program.signal('SIGTERM')
     await program.ended
     const database = new DatabaseSync(place.path('data/troupe.db'))
-    database.exec("INSERT INTO schema_migrations VALUES (9999, 'later', '-', 0)")
+    database.exec("INSERT INTO schema_migrations VALUES (9999, 'later', '-', 0, '9.8.0')")
     database.close()
     const before = readFileSync(place.path('data/troupe.db'))
     const ending = await place.run(['dev', 'app.ts'], { env: free })
     assert.match(
       ending.stderr,
-      /^Cannot use the database: it has schema 9999 \("later"\) and this release knows schemas up to \d+; start the release that wrote it, or a newer one\.\n$/,
+      /^Cannot use the database: release 9\.8\.0 migrated it to schema 9999 \("later"\), and this release, \d+\.\d+\.\d+, knows schemas up to \d+; nothing was changed\. Start release 9\.8\.0 or a newer one\.\n$/,
     )
     assert.deepEqual([ending.code, ending.stdout], [1, ''])
     assert.deepEqual(readFileSync(place.path('data/troupe.db')), before)

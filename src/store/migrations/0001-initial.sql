@@ -1,3 +1,6 @@
+-- Frozen: every database of release 0.2.0 or later begins with this text. A change of the schema is a migration after it
+-- (CONTRIBUTING.md, "Change the schema").
+
 -- The schema. BIGINT, TEXT_KEY, STRICT and the markers around triggers are translated for each database (portable.ts).
 -- TEXT_KEY is text that both databases compare byte by byte. Times are Unix milliseconds.
 -- The key of nearly every table begins with the actor, and deleting an actor deletes its rows.

@@ -3,7 +3,9 @@ import pg from 'pg'
 import type { MigrationTarget } from '../migrate.ts'
 import { compile } from '../portable.ts'
 import { StoreStartError } from '../start-error.ts'
+import { withoutForeignKeys } from '../schema-text.ts'
 import { lackOfCreation, prepareSchema, type SchemaDeps, searchPath } from './database-schema.ts'
+import { isDistributed } from './sharding.ts'
 
 /** Key of the advisory lock: "troupe" in ASCII, which other programs are unlikely to use. */
 const LOCK = '128017593888869'
@@ -23,7 +25,7 @@ export function migrationTarget(client: pg.Client, schema: SchemaDeps): Migratio
         await prepareSchema(client, schema)
         const result = await step({
           script: async (text) => {
-            await client.query(text)
+            await client.query((await isDistributed(client, schema.schema)) ? withoutForeignKeys(text) : text)
           },
           all: async <R extends object>(sql: string, ...params: (string | number | null)[]) =>
             (await client.query<R>(compile(sql, 'postgres').text, params)).rows,
