@@ -73,7 +73,7 @@ describe('a secret in a file', () => {
       assert.deepEqual(read({ [`${variable}_FILE`]: '', [variable]: text }), value)
     })
 
-    it(`prevents the start when it is given with ${variable}, empty or unreadable, and its content is not printed (OPS-09)`, () => {
+    it(`prevents the start when it is given with ${variable}, empty or unreadable, and its content is not printed (OPS-10)`, () => {
       const file = `${variable}_FILE`
       assert.equal(
         refusalOf(() => read({ [variable]: text, [file]: fileWith(text) })),
@@ -100,7 +100,7 @@ describe('a secret in a file', () => {
     })
   }
 
-  it('names its variable when the content is invalid, without the content', () => {
+  it('names its variable when the content is invalid, without the content (OPS-10)', () => {
     const wrong: readonly (readonly [variable: string, content: string, sentence: string])[] = [
       ['DATABASE_URL', 'mysql://planted', 'must be sqlite:<file> or postgres://<user>@<host>/<database>.'],
       ['TROUPE_METRICS_TOKEN', 'planted', 'must have 16 characters or more.'],
