@@ -1,5 +1,13 @@
 /** A passkey in software, whose responses a test can falsify in every part (WebAuthn Level 3, section 6). */
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto'
 
 /** The parts of a response, which tests change one by one. */
 export interface DeviceAnswer {
@@ -14,6 +22,15 @@ export interface DeviceAnswer {
   readonly userHandle: string
 }
 
+/** A passkey that another process continues to use. */
+export interface KeptPasskey {
+  readonly id: string
+  readonly userHandle: string
+  readonly counter: number
+  /** The private key: PKCS #8 in base64. */
+  readonly key: string
+}
+
 const flags = { present: 0x01, verified: 0x04, syncable: 0x08, synced: 0x10, withKey: 0x40 }
 
 export class SoftPasskey {
@@ -25,12 +42,23 @@ export class SoftPasskey {
   readonly #publicKey: KeyObject
   readonly #isSynced: boolean
 
-  constructor({ isSynced = false }: { readonly isSynced?: boolean } = {}) {
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    this.id = randomBytes(32).toString('base64url')
-    this.#privateKey = privateKey
-    this.#publicKey = publicKey
+  /** @param options.kept A passkey that `export` returned. */
+  constructor({ isSynced = false, kept }: { readonly isSynced?: boolean; readonly kept?: KeptPasskey } = {}) {
+    this.id = kept?.id ?? randomBytes(32).toString('base64url')
+    this.userHandle = kept?.userHandle ?? ''
+    this.counter = kept?.counter ?? 0
+    this.#privateKey =
+      kept === undefined
+        ? generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+        : createPrivateKey({ key: Buffer.from(kept.key, 'base64'), format: 'der', type: 'pkcs8' })
+    this.#publicKey = createPublicKey(this.#privateKey)
     this.#isSynced = isSynced
+  }
+
+  export(): KeptPasskey {
+    const { id, userHandle, counter } = this
+    const key = this.#privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
+    return { id, userHandle, counter, key }
   }
 
   /** Responds to the creation options of a page. @returns the JSON that a browser makes of the response. */
