@@ -7,14 +7,18 @@ import { toFetch } from './http/edge/fetch.ts'
 import type { Handle } from './http/edge/request.ts'
 import { requireFolder } from './http/edge/content/static-files.ts'
 import { catalogueOf, requireLinearTools } from './mcp/catalogue/catalogue.ts'
-import { openRuntime } from './open-runtime.ts'
+import { keyRingOf, openRuntime } from './open-runtime.ts'
 import type { Notices } from './outbox/notices.ts'
+import { Problems } from './config/config-error.ts'
 import type { ConsoleOptions } from './pages/languages/language.ts'
 import { Languages } from './pages/languages/languages.ts'
 import { type OwnPages, pageSet } from './pages/shared/page-set.ts'
 import type { Templates } from './pages/shared/templates.ts'
+import { ratesOf } from './rate-limit/rates.ts'
 import type { RuntimeOptions } from './runtime.ts'
 import type { KeyRing } from './secret/key-ring.ts'
+import { nameOfOperator } from './sign-in/operators.ts'
+import { requireUsableSignIns } from './sign-in/own/usable-sign-ins.ts'
 import type { Store } from './store/store.ts'
 import { connectHandles } from './api/create.ts'
 import type { Feature } from './features/feature.ts'
@@ -31,6 +35,8 @@ export interface ServiceOptions extends Omit<RuntimeOptions, 'tables'>, RoomOpti
   readonly pages?: OwnPages | undefined
   /** The words of the pages. Default: English and German. */
   readonly console?: ConsoleOptions | undefined
+  /** Problems of the settings that were found before, so that the error names all of them. */
+  readonly problems?: Problems
   /** Additional kinds of bearer tokens. They are tried in this order, before the kinds of the service. */
   readonly bearerKinds?: readonly BearerKind[]
 }
@@ -50,14 +56,14 @@ export interface Service {
 }
 
 export async function createService(options: ServiceOptions): Promise<Service> {
-  const { config } = options
+  const { problems = new Problems() } = options
   // A collection of garbage within a fast call from optimized code into C++ can end the process. Long strings cause it.
   v8.setFlagsFromString('--no-turbo-fast-api-calls')
+  const templates = await findProblems(options, problems)
+  problems.requireNone()
   const catalogue = catalogueOf(options.registry)
   await requireLinearTools(catalogue)
-  if (config.singlePage !== null) await requireFolder('TROUPE_SINGLE_PAGE', config.singlePage)
   const languages = new Languages(options.console)
-  const templates = config.templates === null ? null : await loadTemplates(config.templates)
   const pages = pageSet(options.pages ?? {}, templates, languages)
   const { features = builtInFeatures, changeSink } = options
   const { runtime, keyCheck } = await openRuntime({ ...options, tables: tablesOfFeatures(features) })
@@ -107,6 +113,19 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     },
     close: () => closeRooms(runtime, rooms),
   }
+}
+
+/** Checks the settings that need no database. Returns the templates of the pages; null without a folder. */
+async function findProblems(options: ServiceOptions, problems: Problems): Promise<Templates | null> {
+  const { config, registry, baseUrl, signIn: plans = [] } = options
+  problems.collect(() => ratesOf(config), null)
+  problems.collect(() => requireUsableSignIns({ config, plans, registry, baseUrl }), null)
+  for (const name of config.admins) problems.collect(() => nameOfOperator(name), null)
+  if (config.secretKeys !== null) await problems.collectLater(() => keyRingOf(config), null)
+  const { singlePage, templates } = config
+  if (singlePage !== null)
+    await problems.collectLater(async () => requireFolder('TROUPE_SINGLE_PAGE', singlePage), undefined)
+  return templates === null ? null : problems.collectLater(async () => loadTemplates(templates), null)
 }
 
 /** Loads the template engine only for applications with templates. @throws ConfigError */

@@ -56,10 +56,10 @@ import { type OperationKind, Registry } from './app/registry.ts'
 import type { DeclaredSchema, InferData, InferInput, InferOutput } from './app/schema.ts'
 import { systemActorId } from './authorization-server/client.ts'
 import { clientsHandle } from './api/clients.ts'
-import { resolveConfig } from './features/config.ts'
+import { Problems } from './config/config-error.ts'
+import { readConfig, type ServiceConfig } from './features/config.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
-import type { ServiceConfig } from './features/config.ts'
 import { actorClosed } from './errors.ts'
 import { type Connection, toFetch } from './http/edge/fetch.ts'
 import { type Listening, listen } from './http/edge/server.ts'
@@ -450,7 +450,9 @@ export class App {
    * @internal
    */
   async declared(): Promise<{ readonly config: Config; readonly data: Registry['data'] }> {
-    const config = this.#config()
+    const problems = new Problems()
+    const config = this.#config(problems)
+    problems.requireNone()
     requireDeclarable(this.#registry.data)
     await this.#registry.prepare({ checksResults: false })
     return { config, data: this.#registry.data }
@@ -479,7 +481,10 @@ export class App {
    * @throws ConfigError, StoreStartError, ListenError: one sentence for the operator.
    */
   async listen(): Promise<Listening> {
-    const config = this.#config()
+    const problems = new Problems()
+    const config = this.#config(problems)
+    // The start names all problems, also those that this one does not.
+    if (problems.any) await this.#create(null)
     // Listen first: port 0 gets its number here, and a port in use fails before the store is opened.
     const address = await listen(config)
     try {
@@ -503,7 +508,7 @@ export class App {
     else await Promise.all(servers.map((server) => server.stop()))
   }
 
-  #config(options = this.#options): Config {
+  #config(problems: Problems, options = this.#options): Config {
     const {
       type: _type,
       name: _name,
@@ -518,7 +523,7 @@ export class App {
       env,
       ...config
     } = options
-    return resolveConfig(config, env ?? processEnvironment())
+    return readConfig(config, env ?? processEnvironment(), problems)
   }
 
   async #create(
@@ -526,7 +531,8 @@ export class App {
     options = this.#options,
     replaced: Replaceable = this.#replaced,
   ): Promise<Service> {
-    const config = this.#config(options)
+    const problems = new Problems()
+    const config = this.#config(problems, options)
     const {
       type,
       name = 'troupe',
@@ -541,27 +547,45 @@ export class App {
       env = processEnvironment(),
     } = options
     requireDeclarable(this.#registry.data)
-    requireConfiguredTypes(config, new TrustTypes(this.#registry.trustTypes))
+    problems.collect(() => requireConfiguredTypes(config, new TrustTypes(this.#registry.trustTypes)), undefined)
     const baseUrl = (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/(?<!\/)\/+$/, '')
-    const plans = providerChoices({ signIn, authenticate, env, config, baseUrl })
-    requireAuthenticate(authenticate, plans)
-    const declared = { plans, authenticate: authenticate ?? null }
-    const signsIn = replaced.providers !== undefined || hasSignIn(config, declared)
-    requireApprovalPath(this.#registry.findNeedingApproval(), config, signsIn)
+    const chosen = { signIn, authenticate, env, config, baseUrl }
+    const { plans, deepLinks } = this.#signIn(chosen, replaced.providers !== undefined, problems)
+    const services = problems.collect(() => configuredServices(this.#registry.services, env, config), new Map())
     await this.#registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
     return createService({
       config,
       identity: { type, name, version, description, info, specification },
       registry: this.#registry,
+      problems,
       signIn: plans,
-      deepLinks: ownDeepLinks(signIn ?? [], env, { ...config, offered: ownSignInsOf(config, declared) }),
+      deepLinks,
       authenticate,
-      services: configuredServices(this.#registry.services, env, config),
+      services,
       baseUrl,
       pages,
       console,
       ...replaced,
     })
+  }
+
+  /** Returns no plans when their settings have problems. */
+  #signIn(
+    chosen: ChosenSignIn,
+    hasProviders: boolean,
+    problems: Problems,
+  ): { readonly plans: readonly ProviderChoice[]; readonly deepLinks: ReadonlyMap<string, string> } {
+    const { signIn, authenticate, env, config } = chosen
+    const deepLinks = new Map<string, string>()
+    const plans = problems.collect(() => providerChoices(chosen), null)
+    problems.collect(() => requireAuthenticate(authenticate, plans ?? []), undefined)
+    // Without usable providers, how people sign in is not known.
+    if (plans === null) return { plans: [], deepLinks }
+    const declared = { plans, authenticate: authenticate ?? null }
+    const signsIn = hasProviders || hasSignIn(config, declared)
+    problems.collect(() => requireApprovalPath(this.#registry.findNeedingApproval(), config, signsIn), undefined)
+    const rules = { ...config, offered: ownSignInsOf(config, declared) }
+    return { plans, deepLinks: problems.collect(() => ownDeepLinks(signIn ?? [], env, rules), deepLinks) }
   }
 }
 

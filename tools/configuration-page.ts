@@ -203,7 +203,7 @@ export function configurationPage(note: string): string {
   return `${note}
 # Configuration
 
-Every setting has two names: one for the environment and one for code, as in \`troupe({ port: 8080 })\`. The environment overrides code, because the operator has the final decision. An invalid or unknown setting prevents the start with an error that names it.
+Every setting has two names: one for the environment and one for code, as in \`troupe({ port: 8080 })\`. The environment overrides code, because the operator has the final decision. An invalid or unknown setting prevents the start, and the error names all problems of the settings at once.
 
 \`troupe dev\` and \`npm start\` use development mode. \`troupe serve\` and embedded applications use production mode by default. Where the modes differ, both defaults are given.
 

@@ -1,5 +1,5 @@
-/** Resolves the options from code and environment. An invalid value prevents the start with an error that names it. */
-import { ConfigError } from './config-error.ts'
+/** Resolves the options from code and environment. Each invalid value is a problem that names it. */
+import { ConfigError, Problems } from './config-error.ts'
 import type { Environment } from './env.ts'
 import type { ConfigOf, Mode, Option, OptionTable } from './option.ts'
 import { type Config, type GivenTimeouts, type OptionName, options } from './options.ts'
@@ -7,33 +7,41 @@ import { providerVariables } from './provider-options.ts'
 import { fileVariable, settingIn } from './secret-file.ts'
 import { serviceVariables } from './service-options.ts'
 
-export { ConfigError }
+export { ConfigError, Problems }
 
 /** Prefixes of variables for the test runner, which the service ignores. */
 const foreignPrefixes = ['TROUPE_TEST_']
 
 /**
- * Resolves and validates all options. The environment overrides code, so the operator has the final decision.
+ * Resolves and validates all options. The environment overrides code, so the operator has the final decision. An option with
+ * a problem has its default.
  *
  * @param more The options of features.
- * @throws ConfigError naming the setting.
+ * @param problems Receives each problem, which names the setting.
  */
-export function resolveOptions<More extends OptionTable>(
+export function readOptions<More extends OptionTable>(
   more: More,
   code: Partial<Config> & Partial<ConfigOf<More>>,
   env: Environment,
+  problems: Problems,
 ): Config & ConfigOf<More> {
   const all: OptionTable = { ...options, ...more }
-  refuseUnknown(all, code, env)
+  findUnknown(all, code, env, problems)
   const given: Readonly<Record<string, unknown>> = code
-  const mode = resolve('mode', options.mode, code.mode, env, 'production')
+  const wrong = new Set<string>()
+  const read = <T>(name: string, option: Option<T>, mode: Mode): T => {
+    const found = problems.collect(() => ({ value: resolve(name, option, given[name], env, mode) }), null)
+    if (found !== null) return found.value
+    wrong.add(name)
+    return defaultOf(option, mode)
+  }
+  const mode = read('mode', options.mode, 'production')
   const config = Object.fromEntries(
-    Object.entries(all).map(([name, option]) => [
-      name,
-      name === 'mode' ? mode : resolve(name, option, given[name], env, mode),
-    ]),
+    Object.entries(all).map(([name, option]) => [name, name === 'mode' ? mode : read(name, option, mode)]),
   ) as unknown as Config & ConfigOf<More>
-  refuseContradictions(config)
+  // A wrong setting is no missing setting.
+  for (const { names, problem } of contradictions(config))
+    if (problem !== null && ![...names, 'mode'].some((name) => wrong.has(name))) problems.add(problem)
   return { ...config, ...sharedTimeouts(config.peerTimeoutSeconds, code, env) }
 }
 
@@ -72,19 +80,17 @@ function variablesOf({ env, secret }: Option<unknown>): readonly string[] {
   return secret === true ? [env, fileVariable(env)] : [env]
 }
 
-function refuseUnknown(all: OptionTable, code: object, env: Environment): void {
+function findUnknown(all: OptionTable, code: object, env: Environment, problems: Problems): void {
   const known = new Set<string>(Object.values(all).flatMap(variablesOf))
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix)))
       continue
     if (providerVariables.has(name) || serviceVariables.has(name) || isServiceLink(name, value ?? '')) continue
-    throw new ConfigError(
-      `Unknown environment variable ${name}: check its spelling in docs/configuration.md, or remove it.`,
-    )
+    problems.add(`Unknown environment variable ${name}: check its spelling in docs/configuration.md, or remove it.`)
   }
   for (const name of Object.keys(code)) {
     if (!Object.hasOwn(all, name))
-      throw new ConfigError(`Unknown option ${name}: check its spelling in docs/configuration.md, or remove it.`)
+      problems.add(`Unknown option ${name}: check its spelling in docs/configuration.md, or remove it.`)
   }
 }
 
@@ -96,35 +102,67 @@ function isServiceLink(name: string, value: string): boolean {
   )
 }
 
-function requireAccessKey(env: string, place: string | null, key: readonly (string | null)[]): void {
-  if (place?.startsWith('s3:') === true && key.includes(null))
-    throw new ConfigError(`${env} names an S3-compatible store: set ${env}_ACCESS_KEY_ID and ${env}_SECRET_ACCESS_KEY.`)
+function accessKeyProblem(env: string, place: string | null, key: readonly (string | null)[]): string | null {
+  return place?.startsWith('s3:') === true && key.includes(null)
+    ? `${env} names an S3-compatible store: set ${env}_ACCESS_KEY_ID and ${env}_SECRET_ACCESS_KEY.`
+    : null
 }
 
-function refuseFormerAddress({ baseUrl, formerBaseUrls }: Config): void {
+function formerAddressProblem({ baseUrl, formerBaseUrls }: Config): string | null {
   const current = baseUrl?.replace(/(?<!\/)\/+$/, '')
-  if (current !== undefined && formerBaseUrls.includes(current))
-    throw new ConfigError(`TROUPE_FORMER_BASE_URLS names BASE_URL itself: remove ${current} from it.`)
+  return current !== undefined && formerBaseUrls.includes(current)
+    ? `TROUPE_FORMER_BASE_URLS names BASE_URL itself: remove ${current} from it.`
+    : null
 }
 
-function refuseContradictions(config: Config): void {
-  requireAccessKey('TROUPE_FILES', config.files, [config.filesAccessKeyId, config.filesSecretAccessKey])
-  requireAccessKey('TROUPE_EXPORTS', config.exports, [config.exportsAccessKeyId, config.exportsSecretAccessKey])
-  refuseFormerAddress(config)
-  if (config.mode === 'development') return
-  if (config.secretKeys === null) {
-    throw new ConfigError(
-      'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
-    )
-  }
-  if (config.baseUrl === null)
-    throw new ConfigError('BASE_URL is required in production: the public https address of the service.')
-  if (!config.allowHttp && !config.baseUrl.startsWith('https:')) {
-    throw new ConfigError(
-      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic.',
-    )
-  }
-  if (config.localSignIn)
-    throw new ConfigError('TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets anyone sign in as any person.')
-  if (config.devtest) throw new ConfigError('TROUPE_DEVTEST cannot be on in production: it exposes internal data.')
+function baseUrlProblem({ baseUrl, allowHttp }: Config): string | null {
+  if (baseUrl === null) return 'BASE_URL is required in production: the public https address of the service.'
+  return allowHttp || baseUrl.startsWith('https:')
+    ? null
+    : 'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic.'
+}
+
+/** A rule about several settings. */
+interface Contradiction {
+  /** The settings that the rule reads. */
+  readonly names: readonly OptionName[]
+  /** Null: the settings fit together. */
+  readonly problem: string | null
+}
+
+function contradictions(config: Config): readonly Contradiction[] {
+  const { files, filesAccessKeyId, filesSecretAccessKey, exports, exportsAccessKeyId, exportsSecretAccessKey } = config
+  const always: readonly Contradiction[] = [
+    {
+      names: ['files', 'filesAccessKeyId', 'filesSecretAccessKey'],
+      problem: accessKeyProblem('TROUPE_FILES', files, [filesAccessKeyId, filesSecretAccessKey]),
+    },
+    {
+      names: ['exports', 'exportsAccessKeyId', 'exportsSecretAccessKey'],
+      problem: accessKeyProblem('TROUPE_EXPORTS', exports, [exportsAccessKeyId, exportsSecretAccessKey]),
+    },
+    { names: ['baseUrl', 'formerBaseUrls'], problem: formerAddressProblem(config) },
+  ]
+  if (config.mode === 'development') return always
+  return [
+    ...always,
+    {
+      names: ['secretKeys'],
+      problem:
+        config.secretKeys === null
+          ? 'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.'
+          : null,
+    },
+    { names: ['baseUrl', 'allowHttp'], problem: baseUrlProblem(config) },
+    {
+      names: ['localSignIn'],
+      problem: config.localSignIn
+        ? 'TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets anyone sign in as any person.'
+        : null,
+    },
+    {
+      names: ['devtest'],
+      problem: config.devtest ? 'TROUPE_DEVTEST cannot be on in production: it exposes internal data.' : null,
+    },
+  ]
 }

@@ -1,5 +1,5 @@
 /** Environment variables of named objects, such as providers: `<prefix><NAME>_<SUFFIX>`, one for each option. */
-import { ConfigError } from './config-error.ts'
+import { ConfigError, Problems } from './config-error.ts'
 import type { Environment } from './env.ts'
 import { fileVariable, settingIn } from './secret-file.ts'
 
@@ -40,9 +40,11 @@ export class NamedVariables<Option extends string> {
       ?.split(',')
       .map((name) => name.trim())
       .filter((name) => name !== '')
-    const wrong = names?.find((name) => !isName(name))
-    if (wrong === undefined) return names ?? null
-    throw new ConfigError(`${this.list} must list names such as ${this.#examples}; ${wrong} is not a valid name.`)
+    const wrong = names?.filter((name) => !isName(name)) ?? []
+    if (wrong.length === 0) return names ?? null
+    throw new ConfigError(
+      wrong.map((name) => `${this.list} must list names such as ${this.#examples}; ${name} is not a valid name.`),
+    )
   }
 
   of(name: string, option: Option): string {
@@ -60,13 +62,15 @@ export class NamedVariables<Option extends string> {
    */
   read(env: Environment): ReadonlyMap<string, Partial<Record<Option, string>>> {
     const found = new Map<string, Partial<Record<Option, string>>>()
+    const problems = new Problems()
     for (const [variable, value] of Object.entries(env)) {
       const setting = value === undefined || value === '' ? null : this.#parse(variable)
       if (setting === null) continue
       const { name, option } = setting
-      const given = settingIn(env, this.of(name, option), this.#options[option])
+      const given = problems.collect(() => settingIn(env, this.of(name, option), this.#options[option]), null)
       if (given !== null) found.set(name, { ...found.get(name), [option]: given.text })
     }
+    problems.requireNone()
     return found
   }
 

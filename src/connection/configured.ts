@@ -1,6 +1,6 @@
 /** Validates the third-party services that the application declares and the environment names. */
 import type { ServiceDeclaration } from '../app/service-declaration.ts'
-import { ConfigError } from '../config/config-error.ts'
+import { Problems } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
 import { isName } from '../config/named-variables.ts'
 import { type ServiceOptionName, serviceVariables, type ServiceVariables } from '../config/service-options.ts'
@@ -20,34 +20,46 @@ export interface ThirdPartyService {
   readonly callback: 'actor' | 'shared'
 }
 
+/** The value of a missing or wrong setting, with which no service is used. */
+const unusable = 'https://unusable.invalid'
+
 /** Merges declarations and environment variables, which take precedence. @throws ConfigError naming the setting. */
 export function configuredServices(
   declared: ReadonlyMap<string, ServiceDeclaration>,
   env: Environment,
   rules: { readonly allowHttp: boolean },
 ): ReadonlyMap<string, ThirdPartyService> {
-  const variables = serviceVariables.read(env)
-  const names = new Set([...declared.keys(), ...(serviceVariables.names(env) ?? [])])
+  const problems = new Problems()
+  const variables = problems.collect(() => serviceVariables.read(env), new Map<string, ServiceVariables>())
+  const listed = problems.collect(() => serviceVariables.names(env), null)
+  const names = new Set([...declared.keys(), ...(listed ?? [])])
   for (const [name, settings] of variables) {
     const [option] = Object.keys(settings) as ServiceOptionName[]
-    if (!names.has(name) && option !== undefined) {
-      throw new ConfigError(
+    if (!names.has(name) && option !== undefined)
+      problems.add(
         `${serviceVariables.of(name, option)} belongs to an unknown service: TROUPE_SERVICES does not name ${name}.`,
       )
-    }
   }
-  return new Map(
-    [...names].map((name) => {
-      if (!isName(name)) throw new ConfigError(`Services must have names such as dropbox; ${name} is not a valid name.`)
-      return [name, checked(name, declared.get(name) ?? {}, variables.get(name) ?? {}, rules.allowHttp)]
-    }),
-  )
+  const services = [...names].flatMap((name) => {
+    if (isName(name)) return checked(name, declared.get(name) ?? {}, variables.get(name) ?? {}, { ...rules, problems })
+    problems.add(`Services must have names such as dropbox; ${name} is not a valid name.`)
+    return []
+  })
+  problems.requireNone()
+  return new Map(services.map((service) => [service.name, service]))
 }
 
-function checked(name: string, code: ServiceDeclaration, env: ServiceVariables, allowHttp: boolean): ThirdPartyService {
-  const complain = (option: ServiceOptionName, complaint: string): never => {
+/** Adds each problem of the settings to `problems`; then the result is not used. */
+function checked(
+  name: string,
+  code: ServiceDeclaration,
+  env: ServiceVariables,
+  { allowHttp, problems }: { readonly allowHttp: boolean; readonly problems: Problems },
+): ThirdPartyService {
+  const complain = (option: ServiceOptionName, complaint: string): string => {
     const source = env[option] === undefined ? `Service ${name}: ${option}` : serviceVariables.of(name, option)
-    throw new ConfigError(`${source} ${complaint}.`)
+    problems.add(`${source} ${complaint}.`)
+    return unusable
   }
   const text = (option: Exclude<ServiceOptionName, 'scopes' | 'apiUrls'>): string => {
     const given: unknown = env[option] ?? code[option] ?? ''
@@ -56,9 +68,8 @@ function checked(name: string, code: ServiceDeclaration, env: ServiceVariables, 
   const required = (option: Parameters<typeof text>[0]): string => {
     const given = text(option)
     if (given !== '') return given
-    throw new ConfigError(
-      `The service ${name} needs ${option}: give it in code, or as ${serviceVariables.of(name, option)}.`,
-    )
+    problems.add(`The service ${name} needs ${option}: give it in code, or as ${serviceVariables.of(name, option)}.`)
+    return unusable
   }
   const address = (option: ServiceOptionName, given: string): string => {
     const complaint = addressComplaint(given, allowHttp)
@@ -67,7 +78,8 @@ function checked(name: string, code: ServiceDeclaration, env: ServiceVariables, 
   const list = (option: 'scopes' | 'apiUrls'): readonly string[] => {
     const given: unknown = env[option]?.split(/\s+/) ?? code[option] ?? []
     if (!Array.isArray(given) || !given.every((one) => typeof one === 'string')) {
-      return complain(option, 'must be a list of strings')
+      complain(option, 'must be a list of strings')
+      return []
     }
     return given.filter((one) => one !== '')
   }

@@ -1,7 +1,7 @@
 /** The settings of the service: those of the core and of its features. */
-import { resolveOptions } from '../config/config.ts'
+import { Problems, readOptions } from '../config/config.ts'
 import type { Environment } from '../config/env.ts'
-import type { ConfigOf, OptionTable } from '../config/option.ts'
+import type { ConfigOf } from '../config/option.ts'
 import { type Config, options } from '../config/options.ts'
 import { webhookOptions } from './webhooks/options.ts'
 
@@ -14,11 +14,23 @@ export const allOptions = { ...options, ...builtInOptions } as const
 export type ServiceConfig = Config & ConfigOf<typeof builtInOptions>
 
 /**
- * Resolves and validates all settings. The environment overrides code, so the operator has the final decision.
+ * Resolves and validates all settings. The environment overrides code, so the operator has the final decision. A setting with
+ * a problem has its default.
  *
- * @param more The options of features of the application.
- * @throws ConfigError naming the setting.
+ * @param problems Receives each problem, which names the setting.
  */
-export function resolveConfig(code: Partial<ServiceConfig>, env: Environment, more: OptionTable = {}): ServiceConfig {
-  return resolveOptions({ ...more, ...builtInOptions }, code, env)
+export function readConfig(code: Partial<ServiceConfig>, env: Environment, problems: Problems): ServiceConfig {
+  return readOptions(builtInOptions, code, env, problems)
+}
+
+/**
+ * Like `readConfig`, for commands that need valid settings.
+ *
+ * @throws ConfigError with all problems.
+ */
+export function resolveConfig(code: Partial<ServiceConfig>, env: Environment): ServiceConfig {
+  const problems = new Problems()
+  const config = readConfig(code, env, problems)
+  problems.requireNone()
+  return config
 }

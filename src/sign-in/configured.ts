@@ -1,5 +1,5 @@
 /** Validates the providers that the application declares and the environment names. */
-import { ConfigError } from '../config/config-error.ts'
+import { ConfigError, Problems } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { isName } from '../config/named-variables.ts'
@@ -52,40 +52,42 @@ export function configuredProviders(
   env: Environment,
   rules: { readonly allowHttp: boolean },
 ): readonly ProviderChoice[] {
+  const problems = new Problems()
   for (const { name, type } of declared) {
-    if (!isName(name) || isForPlatform(providerKindOf(name))) {
-      throw new ConfigError(
+    if (!isName(name) || isForPlatform(providerKindOf(name)))
+      problems.add(
         `Option signIn: providers must have names such as google or acme-mobile; ${name} is not a valid name.`,
       )
-    }
-    if (ownNames.has(providerKindOf(name)) && type !== name)
-      throw new ConfigError(`Option signIn: ${name} is a sign-in of this service; give the provider another name.`)
-    if (declared.filter((other) => other.name === name).length > 1) {
-      throw new ConfigError(`Option signIn names the provider ${name} twice.`)
-    }
+    else if (ownNames.has(providerKindOf(name)) && type !== name)
+      problems.add(`Option signIn: ${name} is a sign-in of this service; give the provider another name.`)
+    if (declared.filter((other) => other.name === name).length > 1)
+      problems.add(`Option signIn names the provider ${name} twice.`)
   }
-  const fromEnv = providerVariables.read(env)
-  const names = listedIn(env) ?? declared.map(({ name }) => name)
-  const twoSuffixes = names.find((name) => isForPlatform(providerKindOf(name)))
-  if (twoSuffixes !== undefined)
-    throw new ConfigError(`TROUPE_PROVIDERS must contain names with at most one suffix; ${twoSuffixes} has two.`)
-  const variant = names.find((name) => isForPlatform(name) && ownNames.has(providerKindOf(name)))
-  if (variant !== undefined) {
-    const own = providerKindOf(variant)
-    throw new ConfigError(
-      `TROUPE_PROVIDERS must not contain ${variant}: name ${own}, and applications can begin at ${variant}.`,
-    )
-  }
+  const fromEnv = problems.collect(() => providerVariables.read(env), null) ?? new Map<string, ProviderVariables>()
+  const listed = problems.collect(() => listedIn(env), null)
+  for (const name of listed ?? []) findMisnamed(name, problems)
+  // With a wrong name, every further problem would be about another provider than the operator means.
+  problems.requireNone()
+  const names = listed ?? declared.map(({ name }) => name)
   const known = new Set([...names, ...declared.map(({ name }) => name)])
   for (const name of ownSignIns) {
-    if (ownNames.has(name) || !known.has(name)) refuseSettings(name, fromEnv.get(name))
+    if (ownNames.has(name) || !known.has(name)) findNeedlessSettings(name, fromEnv.get(name), problems)
   }
-  refuseStrays(fromEnv.keys(), [...known, ...ownSignIns], env)
-  return names.map((name) => {
+  findStrays(fromEnv.keys(), [...known, ...ownSignIns], env, problems)
+  const choices = names.flatMap((name) => {
     const own = declared.find((declaration) => declaration.name === name)
-    const type = own?.type ?? typeOf(name)
-    return plans[type](new CheckedSettings(name, own?.settings ?? {}, fromEnv.get(name) ?? {}, rules.allowHttp))
+    const settings = new CheckedSettings(name, own?.settings ?? {}, fromEnv.get(name) ?? {}, rules.allowHttp)
+    return settings.planOf(own?.type ?? typeOf(name), problems) ?? []
   })
+  problems.requireNone()
+  return choices
+}
+
+function findMisnamed(name: string, problems: Problems): void {
+  const kind = providerKindOf(name)
+  if (isForPlatform(kind)) problems.add(`TROUPE_PROVIDERS must contain names with at most one suffix; ${name} has two.`)
+  else if (isForPlatform(name) && ownNames.has(kind))
+    problems.add(`TROUPE_PROVIDERS must not contain ${name}: name ${kind}, and applications can begin at ${name}.`)
 }
 
 /**
@@ -101,12 +103,12 @@ export function environmentProviders(
   const choices: ProviderChoice[] = []
   const others: string[] = []
   for (const name of listedIn(env) ?? fromEnv.keys()) {
-    try {
-      choices.push(plans[typeOf(name)](new CheckedSettings(name, {}, fromEnv.get(name) ?? {}, allowHttp)))
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      others.push(name)
-    }
+    const choice = new CheckedSettings(name, {}, fromEnv.get(name) ?? {}, allowHttp).planOf(
+      typeOf(name),
+      new Problems(),
+    )
+    if (choice === null) others.push(name)
+    else choices.push(choice)
   }
   return { choices, others }
 }
@@ -134,7 +136,9 @@ export function ownDeepLinks(
       )
     }
     const code = declared.find((declaration) => declaration.name === name)?.settings ?? {}
-    const link = new CheckedSettings(name, code, given, allowHttp).address('deepLink')
+    const settings = new CheckedSettings(name, code, given, allowHttp)
+    const link = settings.address('deepLink')
+    settings.requireUsable()
     if (link !== undefined) links.set(name, link)
   }
   return links
@@ -159,13 +163,13 @@ export function defaultProviders(
   return isConfigured || !isOffered ? [] : [{ ...passkeyPlan, isDefault: true }]
 }
 
-/** @throws ConfigError */
-function refuseSettings(name: string, settings: Partial<Record<ProviderOptionName, string>> = {}): void {
-  const option = (Object.keys(settings) as ProviderOptionName[]).find((each) => each !== 'deepLink')
-  if (option !== undefined)
-    throw new ConfigError(
-      `${providerVariables.of(name, option)} has no effect: the only setting of the provider ${name} is ${providerVariables.of(name, 'deepLink')}.`,
-    )
+function findNeedlessSettings(name: string, settings: ProviderVariables | undefined, problems: Problems): void {
+  for (const option of Object.keys(settings ?? {}) as ProviderOptionName[]) {
+    if (option !== 'deepLink')
+      problems.add(
+        `${providerVariables.of(name, option)} has no effect: the only setting of the provider ${name} is ${providerVariables.of(name, 'deepLink')}.`,
+      )
+  }
 }
 
 /** Reads `TROUPE_PROVIDERS`. Null when it is not set. @throws ConfigError */
@@ -176,15 +180,15 @@ function listedIn(env: Environment): readonly string[] | null {
   return names
 }
 
-/** Rejects settings of an unknown provider, because they are a typing error. */
-function refuseStrays(given: Iterable<string>, known: readonly string[], env: Environment): void {
+/** Finds settings of an unknown provider, because they are a typing error. */
+function findStrays(given: Iterable<string>, known: readonly string[], env: Environment, problems: Problems): void {
   for (const name of given) {
     if (known.includes(name)) continue
     const options = Object.keys(providerOptions) as ProviderOptionName[]
     const variable = options
       .flatMap((option) => [providerVariables.of(name, option), fileVariable(providerVariables.of(name, option))])
       .find((text) => env[text] !== undefined)
-    throw new ConfigError(`${variable} belongs to an unknown provider: TROUPE_PROVIDERS does not name ${name}.`)
+    problems.add(`${variable} belongs to an unknown provider: TROUPE_PROVIDERS does not name ${name}.`)
   }
 }
 
@@ -193,8 +197,14 @@ function typeOf(name: string): ProviderType {
   return Object.hasOwn(plans, kind) ? (kind as ProviderType) : 'openid'
 }
 
+type ProviderVariables = Partial<Record<ProviderOptionName, string>>
+
+/** The value of a missing or wrong setting, with which no plan is used. */
+const unusable = 'https://unusable.invalid'
+
 class CheckedSettings implements Settings {
   readonly name: string
+  readonly #problems = new Problems()
   readonly #code: AnySettings
   readonly #env: Readonly<Partial<Record<ProviderOptionName, string>>>
   readonly #allowHttp: boolean
@@ -211,6 +221,20 @@ class CheckedSettings implements Settings {
     this.#allowHttp = allowHttp
   }
 
+  /** Makes the plan. Null: the settings have problems, and all of them were added. */
+  planOf(type: ProviderType, problems: Problems): ProviderChoice | null {
+    const plan = this.#problems.collect(() => plans[type](this), null)
+    return problems.collect(() => {
+      this.requireUsable()
+      return plan
+    }, null)
+  }
+
+  /** @throws ConfigError with all problems that were found so far. */
+  requireUsable(): void {
+    this.#problems.requireNone()
+  }
+
   text(setting: TextSetting): string | undefined {
     const text: unknown = this.#env[setting] ?? this.#code[setting]
     if (text === undefined || text === '') return undefined
@@ -223,16 +247,19 @@ class CheckedSettings implements Settings {
   required(setting: TextSetting): string {
     const text = this.text(setting)
     if (text !== undefined) return text
-    throw new ConfigError(
+    this.#problems.add(
       `The provider ${this.name} needs ${setting}: give it in code, or as ${providerVariables.of(this.name, setting)}.`,
     )
+    return unusable
   }
 
   address(setting: TextSetting): string | undefined {
     const text = this.text(setting)
     if (text === undefined) return undefined
     const complaint = addressComplaint(text, isOurs.has(setting), this.#allowHttp)
-    return complaint === null ? text : this.refuse(setting, complaint)
+    if (complaint === null) return text
+    this.#problems.collect(() => this.refuse(setting, complaint), undefined)
+    return unusable
   }
 
   get audiences(): readonly string[] {
@@ -250,6 +277,9 @@ class CheckedSettings implements Settings {
 
   refuse(setting: keyof AnySettings, complaint: string): never {
     const option = Object.keys(providerOptions).find((name) => name === setting) as ProviderOptionName | undefined
+    // A missing setting is not wrong as well.
+    if (option !== undefined && this.#env[option] === undefined && this.#code[setting] === undefined)
+      this.requireUsable()
     const isFromEnv = option !== undefined && this.#env[option] !== undefined
     throw new ConfigError(
       `${isFromEnv ? providerVariables.of(this.name, option) : `Option signIn, ${this.name}: ${setting}`} ${complaint}.`,

@@ -1,7 +1,6 @@
 import type { ActorModule } from '../actor/create.ts'
 import type { Authenticate } from '../app/embedding/authenticate.ts'
 import { fire } from '../app/events.ts'
-import { ConfigError } from '../config/config-error.ts'
 import type { Config } from '../config/options.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 import { SignInAge } from '../permission/sign-in-age.ts'
@@ -29,7 +28,6 @@ import { KeySets } from './providers/key-sets.ts'
 import { Outbound } from './providers/outbound.ts'
 import { emailLinkPlan, hostProviderName, isOwnPlan, localProviderName, passkeyPlan } from './own/own-plans.ts'
 import { PasskeyProvider } from './passkey/passkey-provider.ts'
-import { takesPasskeys } from './passkey/passkey-plan.ts'
 import { PasskeySignIn } from './passkey/passkey-sign-in.ts'
 import { Passkeys } from './passkey/passkeys.ts'
 import { WebAuthn } from './passkey/webauthn.ts'
@@ -130,11 +128,6 @@ function createPasskeys(runtime: Runtime, { accounts, tokenModule: { oneTime }, 
   const passkeys = new Passkeys({ ...runtime, oneTime, accounts, webauthn })
   const plan = plans.filter(isOwnPlan).find(({ name }) => name === passkeyPlan.name)
   if (plan === undefined) return { passkeys, passkeySignIn: null, passkeyProvider: null }
-  if (!takesPasskeys(baseUrl)) {
-    throw new ConfigError(
-      `Passkeys need a base URL with https and a host name, or localhost; ${origin} is not such an address. Set BASE_URL, or remove passkey from TROUPE_PROVIDERS.`,
-    )
-  }
   const deepLink = deepLinks.get(plan.name) ?? null
   const provider = new PasskeyProvider({ ...runtime, oneTime, passkeys, deepLink, isDefault: plan.isDefault })
   const signIn = { ...runtime, oneTime, provider, webauthn, states: new States(store, oneTime) }
@@ -145,16 +138,10 @@ function createPasskeys(runtime: Runtime, { accounts, tokenModule: { oneTime }, 
   }
 }
 
-/** @throws ConfigError in production when the application does not send the emails. */
 function createEmailLinks(runtime: Runtime, { tokenModule: { oneTime }, plans, deepLinks }: SignInNeeds) {
-  const { config, store, registry } = runtime
+  const { config, store } = runtime
   if (!plans.some(({ name }) => name === emailLinkPlan.name)) return { emailLinkSignIn: null, emailLinkProvider: null }
   const isDevelopment = config.mode === 'development'
-  if (!isDevelopment && registry.eventHandlers('sign_in_link_requested').length === 0) {
-    throw new ConfigError(
-      'Sign-in by email needs a handler of sign_in_link_requested, which sends the emails: app.on("sign_in_link_requested", …)',
-    )
-  }
   const provider = new EmailLinkProvider({ ...runtime, oneTime, deepLink: deepLinks.get(emailLinkPlan.name) ?? null })
   const signIn = { ...runtime, oneTime, provider, isDevelopment, states: new States(store, oneTime) }
   return { emailLinkSignIn: new EmailLinkSignIn(signIn), emailLinkProvider: provider }

@@ -23,7 +23,7 @@ export interface OperatorsDeps {
 const unproven: ReadonlySet<string> = new Set(['passphrase', 'import'])
 
 /** @throws ConfigError for an address that no provider could verify in this spelling. */
-function nameOfOperator(name: string): string {
+export function nameOfOperator(name: string): string {
   if (/^[a-z][a-z0-9-]*:/.test(name)) return name
   const address = parseAddress(name)
   if (address === null)

@@ -707,10 +707,85 @@ describe('a setting with an unknown name', () => {
   })
 })
 
+describe('settings with several problems', () => {
+  const problemsOf = (env: Environment, code = {}): readonly string[] => {
+    try {
+      resolveConfig(code, env)
+    } catch (error) {
+      assert.ok(error instanceof ConfigError)
+      assert.equal(
+        error.message,
+        `The settings have ${error.problems.length} problems:\n${error.problems.map((each) => `- ${each}`).join('\n')}`,
+      )
+      return error.problems
+    }
+    assert.fail('they were not refused')
+  }
+
+  it('are refused with all of them at once: what is missing, wrong, unknown and contradictory', () => {
+    assert.deepEqual(problemsOf({}), [
+      'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
+      'BASE_URL is required in production: the public https address of the service.',
+    ])
+    assert.deepEqual(
+      problemsOf(
+        {
+          PORT: 'ten',
+          BASE_URL: 'http://a.example',
+          TROUPE_SECRET_KEY: 'planted',
+          TROUPE_DEVTEST: '1',
+          TROUPE_LOCAL_SIGN_IN: '1',
+          TROUPE_FILES: 's3://bucket/prefix',
+          DATABASE_URL_FILE: '/does/not/exist',
+        },
+        { prot: 1, webUi: 'yes' },
+      ),
+      [
+        'Unknown environment variable TROUPE_SECRET_KEY: check its spelling in docs/configuration.md, or remove it.',
+        'Unknown option prot: check its spelling in docs/configuration.md, or remove it.',
+        'PORT must be a whole number from 0 to 65535.',
+        'DATABASE_URL_FILE cannot be read: /does/not/exist (ENOENT). The user of the service needs the right to read this file.',
+        'Option webUi must be true or false.',
+        'TROUPE_FILES names an S3-compatible store: set TROUPE_FILES_ACCESS_KEY_ID and TROUPE_FILES_SECRET_ACCESS_KEY.',
+        'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
+        'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic.',
+        'TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets anyone sign in as any person.',
+        'TROUPE_DEVTEST cannot be on in production: it exposes internal data.',
+      ],
+    )
+  })
+
+  it('do not name a wrong setting as missing, and name nothing that follows from a wrong mode', () => {
+    const keys = { TROUPE_SECRET_KEYS: testKeys }
+    assert.deepEqual(problemsOf({ ...keys, BASE_URL: 'a.example', PORT: 'x' }), [
+      'PORT must be a whole number from 0 to 65535.',
+      'BASE_URL must be an http or https URL.',
+    ])
+    assert.deepEqual(problemsOf({ TROUPE_MODE: 'dev', PORT: 'x' }), [
+      'TROUPE_MODE must be one of development, production.',
+      'PORT must be a whole number from 0 to 65535.',
+    ])
+  })
+
+  it('name each pair of wrong settings, in any order', () => {
+    const wrong = Object.values(rows).flatMap(({ env, refused }) => {
+      const [bad] = Object.entries(refused)
+      return bad === undefined || env === 'TROUPE_MODE' ? [] : [{ env, text: bad[0], sentence: `${env} ${bad[1]}.` }]
+    })
+    assert.ok(wrong.length > 60)
+    for (const [place, one] of wrong.entries()) {
+      const other = wrong[(place * 7 + 3) % wrong.length]
+      if (other === undefined || other.env === one.env) continue
+      const found = problemsOf({ ...production, [one.env]: one.text, [other.env]: other.text })
+      assert.deepEqual([...found].toSorted(), [one.sentence, other.sentence].toSorted())
+    }
+  })
+})
+
 describe('production', () => {
   it('is the default mode and does not start without its required settings (OPS-09)', () => {
     assert.equal(
-      refusalOf(() => resolveConfig({}, {})),
+      refusalOf(() => resolveConfig({}, { BASE_URL: 'https://a.example' })),
       'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
     )
     assert.equal(

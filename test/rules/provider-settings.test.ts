@@ -188,8 +188,8 @@ describe('providers declared in code', () => {
     ],
     [
       'only one of the endpoints',
-      [openid({ ...both, name: 'acme', authUri: 'https://a.example/auth' })],
-      /^The provider acme needs tokenUri:/,
+      [openid({ ...both, name: 'acme', authUri: 'https://a.example/auth', tokenUri: 'https://a.example/token' })],
+      /^The provider acme needs userinfoUri: .* TROUPE_PROVIDER_ACME_USERINFO_URI\.$/,
     ],
     [
       'audiences without an issuer',
@@ -331,7 +331,7 @@ describe('providers in the environment', () => {
   const refused: [string, Record<string, string>, RegExp][] = [
     [
       'a variable of an unlisted provider',
-      { TROUPE_PROVIDERS: 'google', TROUPE_PROVIDER_ACME_ISSUER: 'https://a.example' },
+      { TROUPE_PROVIDERS: '', TROUPE_PROVIDER_ACME_ISSUER: 'https://a.example' },
       /^TROUPE_PROVIDER_ACME_ISSUER belongs to an unknown provider: TROUPE_PROVIDERS does not name acme\.$/,
     ],
     [
@@ -380,6 +380,47 @@ describe('providers in the environment', () => {
       )
     })
   }
+
+  it('stop the start with all that is missing or wrong of all providers, at once', () => {
+    const problemsOf = (env: Record<string, string>): readonly string[] => {
+      try {
+        configured([], env)
+      } catch (error) {
+        assert.ok(error instanceof ConfigError)
+        return error.problems
+      }
+      assert.fail('they were not refused')
+    }
+    const needs = (provider: string, setting: string, suffix: string): string =>
+      `The provider ${provider} needs ${setting}: give it in code, or as TROUPE_PROVIDER_${provider.toUpperCase()}_${suffix}.`
+    assert.deepEqual(
+      problemsOf({
+        TROUPE_PROVIDERS: 'google,acme,apple,passkey',
+        TROUPE_PROVIDER_GOOGLE_TOKEN_URI: 'http://idp.example/token',
+        TROUPE_PROVIDER_ACME_CLIENT_ID: 'id',
+        TROUPE_PROVIDER_ACME_AUTH_URI: 'https://a.example/auth',
+        TROUPE_PROVIDER_FORGE_ISSUER: 'https://forge.example',
+        TROUPE_PROVIDER_PASSKEY_CLIENT_ID: 'id',
+      }),
+      [
+        'TROUPE_PROVIDER_PASSKEY_CLIENT_ID has no effect: the only setting of the provider passkey is TROUPE_PROVIDER_PASSKEY_DEEP_LINK.',
+        'TROUPE_PROVIDER_FORGE_ISSUER belongs to an unknown provider: TROUPE_PROVIDERS does not name forge.',
+        needs('google', 'clientId', 'CLIENT_ID'),
+        needs('google', 'clientSecret', 'CLIENT_SECRET'),
+        'TROUPE_PROVIDER_GOOGLE_TOKEN_URI must be an https address.',
+        needs('acme', 'clientSecret', 'CLIENT_SECRET'),
+        needs('acme', 'tokenUri', 'TOKEN_URI'),
+        needs('acme', 'userinfoUri', 'USERINFO_URI'),
+        needs('apple', 'teamId', 'TEAM_ID'),
+        needs('apple', 'keyId', 'KEY_ID'),
+        needs('apple', 'clientId', 'CLIENT_ID'),
+        needs('apple', 'privateKey', 'PRIVATE_KEY'),
+      ],
+    )
+    assert.deepEqual(problemsOf({ TROUPE_PROVIDERS: 'Google,google-mobile-native' }), [
+      'TROUPE_PROVIDERS must list names such as google or acme-mobile; Google is not a valid name.',
+    ])
+  })
 
   it('are unknown environment variables when they are misspelled (OPS-09)', () => {
     assert.throws(

@@ -306,13 +306,13 @@ describe('troupe doctor', () => {
     assert.doesNotMatch(stdout, /Everything/)
   })
 
-  it('names a missing setting in one sentence, and fails (OPS-09)', async () => {
+  it('names all missing settings at once, and fails (OPS-09)', async () => {
     const { code, stdout, stderr } = await place.run(['doctor'])
     assert.equal(code, 1)
     assert.doesNotMatch(stdout, /Everything/)
     assert.equal(
       stderr,
-      'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.\n',
+      'The settings have 2 problems:\n- TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.\n- BASE_URL is required in production: the public https address of the service.\n',
     )
   })
 })

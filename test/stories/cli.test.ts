@@ -307,7 +307,14 @@ describe('troupe serve', () => {
 
   it('refuses to start without a key, without a public address and without https (OPS-09)', async () => {
     const refusals: [env: Record<string, string>, sentence: string][] = [
-      [{}, 'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.'],
+      [
+        {},
+        'The settings have 2 problems:\n- TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.\n- BASE_URL is required in production: the public https address of the service.',
+      ],
+      [
+        { BASE_URL: 'https://troupe.example.com' },
+        'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
+      ],
       [{ TROUPE_SECRET_KEYS: key }, 'BASE_URL is required in production: the public https address of the service.'],
       [
         { TROUPE_SECRET_KEYS: key, BASE_URL: 'http://troupe.example.com' },
@@ -325,12 +332,49 @@ describe('troupe serve', () => {
     assert.equal(existsSync(place.path('data')), false)
   })
 
+  it('names all that is missing or wrong at once: settings, providers, services, limits and folders', async () => {
+    const { code, stdout, stderr } = await place.run(['serve', 'app.ts'], {
+      env: {
+        ...free,
+        TROUPE_SECRET_KEYS: `k1:${'A'.repeat(43)}`,
+        TROUPE_PROVIDERS: 'google',
+        TROUPE_PROVIDER_GOOGLE_CLIENT_ID: 'id',
+        TROUPE_SERVICES: 'drive',
+        TROUPE_SERVICE_DRIVE_CLIENT_ID: 'id',
+        TROUPE_SERVICE_DRIVE_TOKEN_URL: 'drive.example.com',
+        TROUPE_SERVICE_DRIVE_AUTHORIZATION_URL: 'https://drive.example.com/authorize',
+        TROUPE_DEFAULT_RELATIONSHIP: 'stranger',
+        TROUPE_CLIENT_TRUST_TYPES: 'mcp_client',
+        TROUPE_RATE_LIMITS: 'unknown/source=1/1',
+        TROUPE_SINGLE_PAGE: 'missing-app',
+        TROUPE_TEMPLATES: 'missing-templates',
+        TROUPE_ADMINS: 'a..b@example.com',
+      },
+    })
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.deepEqual(stderr.split('\n'), [
+      'The settings have 10 problems:',
+      '- BASE_URL is required in production: the public https address of the service.',
+      '- Cannot use TROUPE_DEFAULT_RELATIONSHIP: the trust type "stranger" does not exist. The trust types are admin, api_key, associate, friend, mcp_client, partner, viewer.',
+      '- The provider google needs clientSecret: give it in code, or as TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET.',
+      '- TROUPE_SERVICE_DRIVE_TOKEN_URL must be an absolute address.',
+      '- The service drive needs clientSecret: give it in code, or as TROUPE_SERVICE_DRIVE_CLIENT_SECRET.',
+      '- Cannot use TROUPE_RATE_LIMITS: the limiter unknown/source does not exist.',
+      '- TROUPE_ADMINS must contain valid addresses: "a..b@example.com" is not one.',
+      '- Cannot use TROUPE_SECRET_KEYS: Key "k1" is not random bytes: it is typed text or a guessable pattern.',
+      '- Cannot use TROUPE_SINGLE_PAGE: missing-app is not a folder.',
+      `- Cannot read the folder of templates ${JSON.stringify(place.path('missing-templates'))}: check TROUPE_TEMPLATES.`,
+      '',
+    ])
+    assert.equal(existsSync(place.path('data')), false)
+  })
+
   it('ignores a mode in the module, because the command decides it (OPS-09)', async () => {
     place.write('app.ts', plain.replace("name: 'plain'", "mode: 'development'"))
     const ending = await place.run(['serve', 'app.ts'], { env: free })
     assertRefused(
       ending,
-      'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
+      'The settings have 2 problems:\n- TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.\n- BASE_URL is required in production: the public https address of the service.',
     )
   })
 

@@ -289,7 +289,8 @@ describe('an embedded application that cannot start', () => {
       }
     }
     process.off('warning', onWarning)
-    const reason = 'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.'
+    const reason =
+      'The settings have 2 problems:\n- TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.\n- BASE_URL is required in production: the public https address of the service.'
     assert.deepEqual(statuses, [
       [503, '{"error":"store_unavailable","message":"The service could not start"}'],
       [500, ''],

@@ -43,13 +43,13 @@ function metadataOf(settings: Settings): ProviderPlan['metadata'] {
   const [authorization, token, userinfo, keySet] = (['authUri', 'tokenUri', 'userinfoUri', 'jwksUri'] as const).map(
     (setting) => settings.address(setting),
   )
-  if (issuer !== undefined) {
+  const isEmpty = authorization === undefined && token === undefined && userinfo === undefined
+  if (issuer !== undefined || isEmpty) {
     return {
-      issuer,
+      issuer: issuer ?? settings.required('issuer'),
       given: { authorization, token, userinfo, keySet },
     }
   }
-  if (authorization === undefined && token === undefined && userinfo === undefined) settings.required('issuer')
   if (keySet !== undefined) settings.refuse('jwksUri', 'needs an issuer, which owns the keys')
   if (settings.audiences.length > 0) settings.refuse('audiences', 'need an issuer, which signs the id_tokens')
   return {

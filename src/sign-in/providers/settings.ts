@@ -81,9 +81,9 @@ export interface ProviderDeclaration {
 export interface Settings {
   readonly name: string
   text(setting: TextSetting): string | undefined
-  /** @throws ConfigError when the setting is missing. */
+  /** A missing setting is a problem of the provider, so its plan is not used. */
   required(setting: TextSetting): string
-  /** Returns an absolute URL, which must use https unless the operator allows http. @throws ConfigError */
+  /** Returns an absolute URL, which must use https unless the operator allows http. Another value is a problem of the provider. */
   address(setting: TextSetting): string | undefined
   readonly audiences: readonly string[]
   readonly authorizationParameters: Readonly<Record<string, string>>
