@@ -22,6 +22,7 @@ import { developmentKeyRing } from './secret/development-key.ts'
 import { KeyCheck } from './secret/key-check.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { CatchUpStore } from './store/catch-up-store.ts'
+import type { Store, StoreUsage } from './store/store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
 import { systemTimers } from './timers.ts'
 
@@ -41,6 +42,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     metrics.quotaRefused(quota.name),
   )
   const store = new CatchUpStore(counting)
+  addUsageGauges(metrics, store)
   const { now } = store
   const keyCheck = new KeyCheck(store, keyRing, options.tables, now)
   let readReplicas: ReadReplicas
@@ -85,6 +87,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     continued: previous === null ? null : { since: beganAt, copiedAt: previous.copiedAt },
   }
   return { runtime, keyCheck }
+}
+
+function addUsageGauges(metrics: Metrics, store: Store): void {
+  const add = (name: string, help: string, of: keyof StoreUsage): void =>
+    metrics.gauge({ name, help }, async () => (await store.usage())[of])
+  add('troupe_database_bytes', 'Bytes of the database with its log of changes', 'bytes')
+  add('troupe_database_free_bytes', 'Bytes that the disk of a SQLite database has left', 'freeBytes')
+  add('troupe_database_waiting', 'Changes and snapshots that wait for a connection to the database', 'waiting')
 }
 
 function databaseOptions(

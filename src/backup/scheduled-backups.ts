@@ -15,8 +15,17 @@ export function createScheduledBackups(
   runtime: Runtime,
   { bytes, shutdownMs }: { readonly bytes: FileBytes; readonly shutdownMs: number },
 ): Schedules | null {
-  const { config, store, log, now, timers } = runtime
+  const { config, store, log, now, timers, metrics } = runtime
   const { backups: root, backupsEveryHours, backupsKept: kept } = config
+  metrics.gauge(
+    { name: 'troupe_backup_timestamp_seconds', help: 'Time of the newest complete scheduled backup, in Unix seconds' },
+    async () => {
+      if (root === null) return null
+      const { newestBackup } = await import('./run-backup.ts')
+      const newest = await newestBackup(root)
+      return newest === null ? null : newest / 1000
+    },
+  )
   if (root === null) return null
   if (store.isSharded)
     throw new ConfigError(

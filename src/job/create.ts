@@ -28,7 +28,15 @@ export function createJobs(runtime: Runtime) {
   })
   const alarmWorker = new JobWorker(deps, alarms.jobQueue)
   const schedules = new Schedules({ ...deps, random: runtime.random, declared: registry.background.schedules })
-  metrics.jobsFrom(() => countJobs(store, now()))
+  let counting: ReturnType<typeof countJobs> | undefined
+  const jobGauge = (name: string, help: string, of: 'due' | 'failed'): void =>
+    metrics.gauge({ name, help, label: 'kind' }, async () => {
+      // Both gauges are read at the same time, so one statement counts for both.
+      counting ??= countJobs(store, now()).finally(() => (counting = undefined))
+      return (await counting).map((jobs) => ({ name: jobs.kind, count: jobs[of] }))
+    })
+  jobGauge('troupe_job_backlog', 'Queues of events and webhooks with work, and due alarms, in the whole store', 'due')
+  jobGauge('troupe_job_failed', 'Events, alarms and webhook messages that wait for a redrive', 'failed')
   return {
     alarms,
     events,

@@ -25,12 +25,18 @@ export interface Metrics {
   peerCalled(call: PeerCalled, seconds: number): void
   /** Counts audit log entries that were lost. */
   auditLogDropped(count: number): void
-  /** Sets the function that counts the backlog each time the metrics are read. */
-  backlogFrom(count: () => Promise<number>): void
   /** Counts a run of background work. @param kind `event`, `alarm`, `webhook`, `import` or `schedule` @param outcome `done`, `retry` or `failed` */
   jobRun(kind: string, outcome: string): void
-  /** Sets the function that counts the background work each time the metrics are read. */
-  jobsFrom(count: () => Promise<readonly JobCount[]>): void
+  /** Records a call of a method or an action. `name` is empty when the call names no declared one. */
+  operationCalled(
+    call: { readonly kind: string; readonly name: string; readonly outcome: string },
+    seconds: number,
+  ): void
+  /**
+   * Adds a gauge. `read` runs each time the metrics are read, and the gauge has no value while it fails or returns null. With a
+   * label, it returns a value for each value of the label.
+   */
+  gauge(gauge: { readonly name: string; readonly help: string; readonly label?: string }, read: GaugeReader): void
   /** Returns what this process did since its start. */
   summary(): Promise<MetricsSummary>
 }
@@ -56,12 +62,7 @@ export interface NamedCount {
   readonly count: number
 }
 
-/** Background work of one kind: what is due, and what failed for good. */
-export interface JobCount {
-  readonly kind: string
-  readonly due: number
-  readonly failed: number
-}
+export type GaugeReader = () => Promise<number | readonly NamedCount[] | null>
 
 export interface PeerCalled {
   readonly host: string
@@ -115,9 +116,15 @@ function createInstruments(registry: Registry) {
   }
 }
 
+/** The names are those of every Node.js service. The library names three gauges like counters. */
+function collectFromProcess(): void {
+  collectDefaultMetrics({ register: ofProcess })
+  for (const kind of ['resources', 'handles', 'requests']) ofProcess.removeSingleMetric(`nodejs_active_${kind}_total`)
+}
+
 export function createMetrics(version: string): Metrics {
   const registry = new Registry()
-  if (ofProcess.getMetricsAsArray().length === 0) collectDefaultMetrics({ register: ofProcess, prefix: 'troupe_' })
+  if (ofProcess.getMetricsAsArray().length === 0) collectFromProcess()
   const hosts = new HostLabels(maxHosts)
   const metrics = createInstruments(registry)
   const requests = new Durations('troupe_http_request_duration_seconds', 'Duration of requests, by route', [
@@ -130,6 +137,11 @@ export function createMetrics(version: string): Metrics {
     'Duration of calls by AI clients, by method, declared tool and outcome',
     ['method', 'tool', 'outcome'],
   )
+  const operations = new Durations(
+    'troupe_operation_duration_seconds',
+    'Duration of calls of methods and actions, by declared name and outcome',
+    ['kind', 'name', 'outcome'],
+  )
   metrics.info.set({ version }, 1)
   // Every request changes these several times, and a change of an instrument costs more than an addition.
   let running = 0
@@ -140,7 +152,8 @@ export function createMetrics(version: string): Metrics {
       metrics.running.set(running)
       metrics.statements.inc(statements)
       statements = 0
-      return `${await ofProcess.metrics()}${await registry.metrics()}\n${requests.render()}\n${mcpCalls.render()}`
+      const durations = [requests, mcpCalls, operations].map((each) => each.render()).join('\n')
+      return `${await ofProcess.metrics()}${await registry.metrics()}\n${durations}`
     },
     requestDone: (route, method, status, seconds) => requests.observe([route, method, String(status)], seconds),
     requestsRunning(change) {
@@ -162,8 +175,8 @@ export function createMetrics(version: string): Metrics {
     auditLogDropped: (count) => metrics.auditLogDropped.inc(count),
     delivered: (outcome) => metrics.deliveries.inc({ outcome }),
     jobRun: (kind, outcome) => metrics.jobRuns.inc({ kind, outcome }),
-    jobsFrom: (count) => registerJobGauges(registry, count),
-    backlogFrom: (count) => registerBacklog(registry, count),
+    operationCalled: ({ kind, name, outcome }, seconds) => operations.observe([kind, name, outcome], seconds),
+    gauge: (gauge, read) => addGauge(registry, gauge, read),
     summary: async () => ({
       ...summaryOf(requests.counted()),
       running,
@@ -197,42 +210,19 @@ async function namedCounts<Label extends string>(
     .toSorted((a, b) => b.count - a.count)
 }
 
-/** Counts subscriptions with pending deliveries at each collection. */
-function registerBacklog(registry: Registry, count: () => Promise<number>): void {
+function addGauge(registry: Registry, { name, help, label }: Parameters<Metrics['gauge']>[0], read: GaugeReader): void {
   const gauge = new Gauge({
-    name: 'troupe_delivery_backlog',
-    help: 'Subscriptions with pending deliveries, in the whole store',
+    name,
+    help,
+    labelNames: label === undefined ? [] : [label],
     registers: [registry],
     collect: async () => {
       // The metrics stay available when the store is not.
-      const queues = await count().catch(() => null)
-      if (queues === null) gauge.reset()
-      else gauge.set(queues)
+      const found = await read().catch(() => null)
+      gauge.reset()
+      if (found === null) gauge.remove()
+      else if (typeof found === 'number') gauge.set(found)
+      else for (const each of found) gauge.set({ [label ?? '']: each.name }, each.count)
     },
   })
-}
-
-/** Counts due and failed work at each collection. */
-function registerJobGauges(registry: Registry, count: () => Promise<readonly JobCount[]>): void {
-  let counted: Promise<readonly JobCount[] | null> | undefined
-  // Both gauges are collected at the same time, so one statement counts for both.
-  const counts = (): Promise<readonly JobCount[] | null> =>
-    (counted ??= count()
-      .catch(() => null)
-      .finally(() => (counted = undefined)))
-  const jobGauge = (name: string, help: string, of: 'due' | 'failed'): void => {
-    const gauge = new Gauge({
-      name,
-      help,
-      labelNames: ['kind'],
-      registers: [registry],
-      collect: async () => {
-        const found = await counts()
-        gauge.reset()
-        for (const each of found ?? []) gauge.set({ kind: each.kind }, each[of])
-      },
-    })
-  }
-  jobGauge('troupe_job_backlog', 'Queues of events and webhooks with work, and due alarms, in the whole store', 'due')
-  jobGauge('troupe_job_failed', 'Events, alarms and webhook messages that wait for a redrive', 'failed')
 }

@@ -13,7 +13,7 @@ interface OperationNeeds {
 }
 
 export function createOperations(runtime: Runtime, { permission, auditLog }: OperationNeeds) {
-  const { config, registry, store, live, keyRing, timers, now, log, baseUrl, handles } = runtime
+  const { config, registry, store, live, keyRing, timers, now, log, baseUrl, handles, metrics } = runtime
   const handleOf = handles.of
   const approvals = new Approvals({
     store,
@@ -29,7 +29,7 @@ export function createOperations(runtime: Runtime, { permission, auditLog }: Ope
   })
   return {
     approvals,
-    operations: new Operations({ registry, permission, approvals, handleOf, timers, log }),
+    operations: new Operations({ registry, permission, approvals, handleOf, timers, log, metrics }),
     callbacks: new Callbacks({ registry, log, handleOf }),
     once: new Once({ store, keyRing, timers, now }),
   }

@@ -9,6 +9,7 @@ import { quoted, ServiceError } from '../errors.ts'
 import { fromPlain, type Json, type JsonText } from '../json/json.ts'
 import { present } from '../json/present.ts'
 import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import { propertiesUri } from '../permission/property-address.ts'
@@ -36,6 +37,7 @@ export interface OperationDeps {
   readonly handleOf: (actor: Access['actor']) => ActorHandle
   readonly timers: Timers
   readonly log: Pick<Log, 'warn'>
+  readonly metrics: Pick<Metrics, 'operationCalled'>
 }
 
 export class Operations {
@@ -68,6 +70,23 @@ export class Operations {
    *   the owner's approval, `approval_required` and the other errors of `Approvals.require`.
    */
   async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<OperationResult> {
+    const { registry, metrics } = this.#deps
+    const beganAt = performance.now()
+    let outcome = 'failed'
+    try {
+      const result = await this.#call(access, kind, name, data)
+      outcome = result === null ? 'unhandled' : 'ok'
+      return result
+    } catch (error) {
+      if (error instanceof ServiceError) outcome = error.code
+      throw error
+    } finally {
+      const declared = registry.operations(kind, name)[0]?.name ?? ''
+      metrics.operationCalled({ kind, name: declared, outcome }, (performance.now() - beganAt) / 1000)
+    }
+  }
+
+  async #call(access: Access, kind: OperationKind, name: string, data: Json): Promise<OperationResult> {
     await this.require(access, kind, 'write', name)
     const { registry, approvals, handleOf } = this.#deps
     const operations = registry.operations(kind, name)

@@ -69,7 +69,10 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   const { permission, publisher, waitingChanges, trust, outbox, delivery, property } = needs
   const deliveries = createWorker(runtime, needs)
   delivery.connect(deliveries)
-  runtime.metrics.backlogFrom(() => deliveries.backlog())
+  runtime.metrics.gauge(
+    { name: 'troupe_delivery_backlog', help: 'Subscriptions with pending deliveries, in the whole store' },
+    () => deliveries.backlog(),
+  )
   trust.trustEnding.on(deletePublisherSubscriptions)
   trust.trustRenewed.on((tx, actorId, peerId) => repairFirst(tx, { actorId, peerId }, now()))
   trust.trustApproved.on(async (tx, actor, approved) => {

@@ -24,6 +24,7 @@ export class WrappedStore implements Store {
   snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
   readAllServers: Store['readAllServers'] = (sql, ...params) => this.#inner.readAllServers(sql, ...params)
   ping: Store['ping'] = () => this.#inner.ping()
+  usage: Store['usage'] = () => this.#inner.usage()
   close: Store['close'] = () => this.#inner.close()
 
   write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {

@@ -751,6 +751,36 @@ forEachStore((dialect, open, database) => {
     })
   })
 
+  describe('usage', () => {
+    it('has the bytes of the database, which grow with its rows, and what the disk of a file has left', async () => {
+      const store = await open()
+      const before = await store.usage()
+      await store.write(async (tx) => {
+        await addActor(tx, 'a')
+        for (let count = 0; count < 100; count += 1) await setProperty(tx, 'a', `name ${count}`, 'v'.repeat(10_000))
+      })
+      const after = await store.usage()
+      assert.ok(
+        before.bytes !== null && after.bytes !== null && after.bytes > before.bytes,
+        JSON.stringify([before, after]),
+      )
+      if (dialect === 'sqlite') assert.ok((after.freeBytes ?? 0) > 0)
+      else assert.equal(after.freeBytes, null)
+      assert.equal(after.waiting, 0)
+    })
+
+    it('counts the changes that wait for a connection', async () => {
+      const store = await open({ workers: 1, batchSize: 1, connectTimeoutMs: 20_000 })
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      const first = store.write(() => released)
+      const later = [1, 2, 3].map((count) => store.write((tx) => addActor(tx, `a${count}`)))
+      await until(async () => (await store.usage()).waiting === 3)
+      release()
+      await Promise.all([first, ...later])
+      assert.equal((await store.usage()).waiting, 0)
+    })
+  })
+
   describe('a migration (OPS-05)', () => {
     const empty = async () =>
       dialect === 'sqlite' ? createFileFolder() : createPostgresDatabase(await sharedPostgresUrl())

@@ -7,7 +7,7 @@ import { createLog } from '../../src/observe/log.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import type { FileBytes } from '../../src/file/file-bytes.ts'
 import type { Service } from '../../src/service.ts'
-import type { LockedActor, Param, Queries, Store, Transaction } from '../../src/store/store.ts'
+import type { LockedActor, Param, Queries, Store, StoreUsage, Transaction } from '../../src/store/store.ts'
 import { App, type TroupeOptions } from '../../src/troupe.ts'
 import type { Random } from '../support/random.ts'
 import { testKeys } from '../support/service.ts'
@@ -334,6 +334,10 @@ class MortalStore implements Store {
 
   ping(): Promise<void> {
     return this.#inner.ping()
+  }
+
+  usage(): Promise<StoreUsage> {
+    return this.#inner.usage()
   }
 
   close(): Promise<void> {

@@ -8,6 +8,7 @@ import { authorizeClient, listen } from '../support/mcp-client.ts'
 import { requestTokens } from '../support/oauth-client.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestService } from '../support/service.ts'
+import { createFileFolder, faulty, type FaultyStore } from '../support/stores.ts'
 import { signIn } from '../support/sessions.ts'
 import { until } from '../support/until.ts'
 
@@ -91,6 +92,112 @@ describe('the metrics of AI clients', () => {
       { labels: { revision: '2025-11-25' }, value: 2 },
       { labels: { revision: '2025-03-26' }, value: 1 },
     ])
+  })
+})
+
+describe('the metrics of operations', () => {
+  it('count calls of methods and actions by declared name and outcome; those of AI clients have their own', async () => {
+    const service = await start({
+      declare(app) {
+        declare(app)
+        app.method('read_note', async () => 'done')
+      },
+    })
+    const actor = await service.createActor()
+    const client = await authorizeClient(service, actor)
+    const outsider = await service.createActor()
+    for (let round = 0; round < 2; round += 1)
+      assert.equal((await actor.request('POST', '/actions/add_note', {})).status, 200)
+    await client.modern('tools/call', { name: 'add_note' })
+    assert.equal((await actor.request('POST', '/actions/fails', {})).status, 500)
+    assert.equal((await actor.request('POST', '/methods/read_note', {})).status, 200)
+    const rpc = { jsonrpc: '2.0', id: 1, method: 'read_note', params: {} }
+    assert.equal((await actor.request('POST', '/methods', rpc)).status, 200)
+    const basic = `Basic ${Buffer.from(`${outsider.creator}:${outsider.passphrase}`).toString('base64')}`
+    const refused = await service.request(`/${actor.id}/actions/add_note`, {
+      method: 'POST',
+      headers: { authorization: basic, 'content-type': 'application/json' },
+      body: '{}',
+    })
+    assert.equal(refused.status, 403)
+    for (let round = 0; round < 20; round += 1) await actor.request('POST', `/actions/made-up-${round}`, {})
+    const counted = await samples(service, 'troupe_operation_duration_seconds_count')
+    assert.deepEqual(
+      counted.map(({ labels, value }) => [labels['kind'], labels['name'], labels['outcome'], value]),
+      [
+        ['actions', 'add_note', 'ok', 2],
+        ['actions', 'fails', 'failed', 1],
+        ['methods', 'read_note', 'ok', 2],
+        ['actions', '', 'unhandled', 20],
+      ],
+    )
+  })
+})
+
+describe('the metrics of the database', () => {
+  it('have its size, what its disk has left, and the changes that wait', async () => {
+    const service = await start()
+    const [bytes] = await samples(service, 'troupe_database_bytes')
+    const [free] = await samples(service, 'troupe_database_free_bytes')
+    assert.ok(bytes !== undefined && bytes.value > 100_000, String(bytes?.value))
+    assert.ok(free !== undefined && free.value > 1_000_000, String(free?.value))
+    assert.deepEqual(await samples(service, 'troupe_database_waiting'), [{ labels: {}, value: 0 }])
+  })
+
+  it('have no value while the database does not answer', async () => {
+    let store: FaultyStore | undefined
+    const service = await start({ wrapStore: (inner) => (store = faulty(inner)) })
+    assert.deepEqual(await samples(service, 'troupe_delivery_backlog'), [{ labels: {}, value: 0 }])
+    store?.plan({ matching: /publisher_subscription/, times: Number.POSITIVE_INFINITY })
+    assert.deepEqual(await samples(service, 'troupe_delivery_backlog'), [])
+    store?.plan()
+    assert.deepEqual(await samples(service, 'troupe_delivery_backlog'), [{ labels: {}, value: 0 }])
+  })
+
+  it('have the time of the newest complete backup, and none before the first one', async (t) => {
+    const place = createFileFolder()
+    t.after(place.remove)
+    const service = await start()
+    assert.deepEqual(await samples(service, 'troupe_backup_timestamp_seconds'), [])
+    const saved = await start({
+      backups: `${place.url.replace('sqlite:', '')}-backups`,
+      now: () => Date.UTC(2026, 2, 1, 4, 30),
+    })
+    await until(async () => (await samples(saved, 'troupe_backup_timestamp_seconds')).length === 1)
+    assert.deepEqual(await samples(saved, 'troupe_backup_timestamp_seconds'), [
+      { labels: {}, value: Date.UTC(2026, 2, 1, 4, 30) / 1000 },
+    ])
+  })
+})
+
+describe('the names of metrics', () => {
+  it('follow the conventions of Prometheus: counters alone end in _total, and units are base units', async () => {
+    const service = await start()
+    const text = await (await service.request('/metrics')).text()
+    const all = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => ({ name, type }))
+    assert.ok(all.length > 40)
+    assert.deepEqual(
+      all.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter')),
+      [],
+    )
+    assert.deepEqual(
+      all.filter(({ name, type }) => type === 'histogram' && !name.endsWith('_seconds')),
+      [],
+    )
+    // Dashboards of other people expect these names.
+    for (const name of [
+      'process_resident_memory_bytes',
+      'process_cpu_seconds_total',
+      'nodejs_eventloop_lag_p99_seconds',
+    ])
+      assert.ok(
+        all.some((each) => each.name === name),
+        name,
+      )
+    assert.deepEqual(
+      all.filter(({ name }) => !/^(troupe|process|nodejs)_/.test(name) || /^troupe_(process|nodejs)_/.test(name)),
+      [],
+    )
   })
 })
 
@@ -254,10 +361,9 @@ describe('the table of metrics in docs/operations.md', () => {
   it('lists every metric of the service with its type, and no other', async () => {
     const service = await start()
     const text = await (await service.request('/metrics')).text()
-    const known = [...text.matchAll(/^# TYPE (troupe_\w+) (\w+)$/gm)]
-      .map(([, name = '', type = '']) => `${name} ${type}`)
-      // The metrics library adds the metrics of the runtime.
-      .filter((line) => !/^troupe_(process|nodejs)_/.test(line))
+    const known = [...text.matchAll(/^# TYPE (troupe_\w+) (\w+)$/gm)].map(
+      ([, name = '', type = '']) => `${name} ${type}`,
+    )
     assert.deepEqual(rows.map(({ name, type }) => `${name} ${type}`).toSorted(), known.toSorted())
   })
 
@@ -277,7 +383,6 @@ describe('the table of metrics in docs/operations.md', () => {
       const labelsOf = new Map(rows.map(({ name, labels }) => [name, new Set([...labels, 'le'])]))
       let seen = 0
       for (const [, sample = '', labels = ''] of text.matchAll(/^(troupe_\w+)\{(.*)\} /gm)) {
-        if (/^troupe_(process|nodejs)_/.test(sample)) continue
         const known = labelsOf.get(sample) ?? labelsOf.get(sample.replace(/_(bucket|sum|count)$/, ''))
         for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) {
           assert.ok(known?.has(label) === true, `${sample}: ${label}`)

@@ -35,6 +35,7 @@ export class DyingStore {
     write: (work, how) => this.#write(() => inner.write(work, how)),
     writeActor: (id, work, origin) => this.#write(() => inner.writeActor(id, work, origin)),
     ping: () => this.#alive(() => inner.ping()),
+    usage: () => this.#alive(() => inner.usage()),
     close: () => inner.close(),
   })
 

@@ -185,8 +185,8 @@ async function usageOf(send: Send): Promise<Pick<LoadSample, 'residentBytes' | '
   const text = await expect(send, 'GET', '/metrics')
   const metric = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
   return {
-    residentBytes: metric('troupe_process_resident_memory_bytes'),
-    openFiles: metric('troupe_process_open_fds'),
+    residentBytes: metric('process_resident_memory_bytes'),
+    openFiles: metric('process_open_fds'),
   }
 }
 

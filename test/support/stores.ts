@@ -329,6 +329,7 @@ export function bound(store: Store): Store {
     write: (work, how) => store.write(work, how),
     writeActor: (actorId, work, origin) => store.writeActor(actorId, work, origin),
     ping: () => store.ping(),
+    usage: () => store.usage(),
     close: () => store.close(),
   }
 }
@@ -348,6 +349,7 @@ export function asSharded(store: Store): Store {
   return {
     ...bound(store),
     isSharded: true,
+    usage: async () => ({ bytes: null, freeBytes: null, waiting: 0 }),
     read: (work) => store.read((q) => work(read(q))),
     snapshot: (work) => store.snapshot((q) => work(read(q))),
     write: (work, how) => store.write((tx) => work(write(tx)), how),
@@ -434,6 +436,7 @@ export function faulty(store: Store, first: FaultPlan = {}, firstHeld?: RegExp):
       )
     },
     ping: () => store.ping(),
+    usage: () => store.usage(),
     close: () => store.close(),
   }
 }

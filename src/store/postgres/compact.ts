@@ -37,11 +37,11 @@ export async function compactPostgres(
   }
 }
 
+/** The bytes of all tables of a schema and of their indexes. Its parameter is the schema as an identifier. */
+export const tableBytes = `/* usage */ SELECT CAST(COALESCE(SUM(pg_total_relation_size(oid)), 0) AS BIGINT) AS bytes FROM pg_class
+  WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'`
+
 async function sizeOf(client: pg.Client, schema: string): Promise<number> {
-  const { rows } = await client.query<{ size: string | null }>(
-    `SELECT SUM(pg_total_relation_size(oid))::TEXT AS size FROM pg_class
-     WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'`,
-    [client.escapeIdentifier(schema)],
-  )
-  return Number(rows[0]?.size ?? 0)
+  const { rows } = await client.query<{ bytes: string }>(tableBytes, [client.escapeIdentifier(schema)])
+  return Number(rows[0]?.bytes ?? 0)
 }

@@ -13,6 +13,7 @@ import type {
   QueryObserver,
   Store,
   StoreLog,
+  StoreUsage,
   Transaction,
   WriteOptions,
 } from '../store.ts'
@@ -25,6 +26,7 @@ import {
   waitingChange,
   type WaitingChange,
 } from './change-group.ts'
+import { tableBytes } from './compact.ts'
 import { requireTablePrivileges, type SchemaDeps } from './database-schema.ts'
 import { migrationTarget } from './migration-target.ts'
 import { type DatabaseAddress, databaseAddress } from './pooler.ts'
@@ -238,6 +240,14 @@ class PostgresStore implements Store {
   async ping(): Promise<void> {
     if (this.#closing !== undefined) throw closed()
     await this.#reader.ping()
+  }
+
+  async usage(): Promise<StoreUsage> {
+    const waiting = this.#pool.waitingCount
+    // The server that plans the statements has no rows of a sharded database.
+    if (this.isSharded) return { bytes: null, freeBytes: null, waiting }
+    const row = await this.read((q) => q.get<{ bytes: number }>(tableBytes, pg.escapeIdentifier(this.#options.schema)))
+    return { bytes: row?.bytes ?? 0, freeBytes: null, waiting }
   }
 
   close(): Promise<void> {

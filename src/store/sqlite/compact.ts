@@ -1,7 +1,7 @@
 /** Returns the free pages of a database file to the file system. */
 import { DatabaseSync } from 'node:sqlite'
-import { statSync } from 'node:fs'
 import { StoreStartError } from '../start-error.ts'
+import { fileBytes } from './database-file.ts'
 import { isFull } from './failure.ts'
 
 /**
@@ -15,7 +15,7 @@ export function compactSqlite(
   path: string,
   busyTimeoutMs: number,
 ): { readonly before: number; readonly after: number } {
-  const before = sizeOf(path)
+  const before = fileBytes(path)
   try {
     const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
     try {
@@ -33,10 +33,5 @@ export function compactSqlite(
       error,
     )
   }
-  return { before, after: sizeOf(path) }
-}
-
-/** The size of the file with its log of changes. */
-function sizeOf(path: string): number {
-  return [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+  return { before, after: fileBytes(path) }
 }

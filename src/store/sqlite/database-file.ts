@@ -25,6 +25,11 @@ const CACHE_KIB = 16 * 1024
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 const LOG_ALARM_BYTES = 256 * 1024 * 1024
 
+/** The size of the file with its log of changes. */
+export function fileBytes(path: string): number {
+  return [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+}
+
 export class DatabaseFile {
   readonly path: string
   readonly #options: DatabaseFileOptions

@@ -79,6 +79,11 @@ export class GroupCommit {
     return this.#enqueue((statements) => work(statements, statements.lockActor(actorId)), { origin })
   }
 
+  /** Number of changes that wait. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** Checks that the database can store a change, by writing an unchanged value. */
   async probe(): Promise<void> {
     await this.#enqueue(async (statements) => statements.touch())

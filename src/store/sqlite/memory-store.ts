@@ -6,7 +6,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { migrate, type Migration, type MigrationTarget } from '../migrate.ts'
-import type { LockedActor, Param, Queries, QueryObserver, Store, Transaction } from '../store.ts'
+import type { LockedActor, Param, Queries, QueryObserver, Store, StoreUsage, Transaction } from '../store.ts'
 import { Connection } from './connection.ts'
 import { isRefusedWrite, translate } from './failure.ts'
 import { closed } from './sqlite-store.ts'
@@ -168,6 +168,10 @@ class MemoryStore implements Store {
 
   async ping(): Promise<void> {
     if (this.#isClosed) throw closed()
+  }
+
+  async usage(): Promise<StoreUsage> {
+    return { bytes: null, freeBytes: null, waiting: 0 }
   }
 
   async close(): Promise<void> {

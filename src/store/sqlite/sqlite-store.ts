@@ -1,11 +1,13 @@
 /** The store port on one SQLite file, using `node:sqlite`. */
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import { StoreStartError } from '../start-error.ts'
-import type { LockedActor, Param, Queries, Store, Transaction, WriteOptions } from '../store.ts'
+import type { LockedActor, Param, Queries, Store, StoreUsage, Transaction, WriteOptions } from '../store.ts'
 import { retryBusy } from './busy.ts'
 import type { Connection } from './connection.ts'
-import { DatabaseFile, type DatabaseFileOptions } from './database-file.ts'
+import { DatabaseFile, type DatabaseFileOptions, fileBytes } from './database-file.ts'
 import { DiskReserve, type ReserveSettings } from './disk-reserve.ts'
 import { isBusy } from './failure.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -140,6 +142,12 @@ class SqliteStore implements Store {
     this.#file.requirePresent()
     if (this.#file.fault !== undefined) await this.#writer.probe()
     await this.#reader.check()
+  }
+
+  async usage(): Promise<StoreUsage> {
+    const { path } = this.#file
+    const { bavail, bsize } = await statfs(dirname(path))
+    return { bytes: fileBytes(path), freeBytes: bavail * bsize, waiting: this.#writer.waiting }
   }
 
   close(): Promise<void> {
