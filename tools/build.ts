@@ -6,6 +6,8 @@ import { spawnSync } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { checkedOut } from '../src/release.ts'
 import { bundle, bundledLicenses } from './bundle.ts'
 
 const root = dirname(import.meta.dirname)
@@ -18,6 +20,7 @@ const args = ['-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly']
 const compiled = spawnSync(process.execPath, [compiler, ...args], { stdio: 'inherit' })
 if (compiled.status === 0) {
   await bundle(root, dist)
+  await writeFile(join(dist, 'commit'), `${checkedOut(pathToFileURL(`${root}/`))}\n`)
   await writeFile(join(dist, 'LICENSES-of-bundled-packages'), await bundledLicenses(root))
 } else {
   process.exitCode = 1

@@ -2,7 +2,7 @@
 import { ConfigError } from '../config/config.ts'
 import { ServiceError } from '../errors.ts'
 import { ListenError } from '../http/edge/server.ts'
-import { release } from '../release.ts'
+import { commit, release } from '../release.ts'
 import { StoreStartError } from '../store/start-error.ts'
 import { printError, printText } from './output.ts'
 import { runDevelopment, runProduction } from './run.ts'
@@ -255,7 +255,7 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     const [command, ...rest] = args
     if (command === undefined || ['help', '--help', '-h'].includes(command)) return show(help)
-    if (['version', '--version', '-v'].includes(command)) return show(`${release}\n`)
+    if (['version', '--version', '-v'].includes(command)) return show(`${release} (commit ${commit()})\n`)
     const found = Object.hasOwn(commands, command) ? commands[command] : undefined
     if (found === undefined)
       throw new UsageError(`Unknown command ${JSON.stringify(command)}: troupe --help lists the commands.`)

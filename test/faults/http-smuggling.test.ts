@@ -345,7 +345,7 @@ describe('several requests on one connection', () => {
         answers.map((answer) => answer.status),
         [status, 200],
       )
-      assert.equal(answers[1]?.body, '{"status":"live"}')
+      assert.match(answers[1]?.body ?? '', /^\{"status":"live",/)
       wire.close()
       assert.equal((await actor.request('GET', '')).status, 200)
       assert.equal((await actor.request('GET', '/properties/unread')).status, 404)

@@ -202,9 +202,9 @@ describe('the proof of identity', () => {
       const answer = await fetch(`${url}/health/live${query}`)
       return [answer.status, Object.keys((await answer.json()) as object)]
     }
-    assert.deepEqual(await live(''), [200, ['status']])
-    assert.deepEqual(await live('?probe=1'), [200, ['status']])
-    assert.deepEqual(await live(`?challenge=${'x'.repeat(16)}`), [200, ['status', 'proof']])
+    assert.deepEqual(await live(''), [200, ['status', 'version', 'commit']])
+    assert.deepEqual(await live('?probe=1'), [200, ['status', 'version', 'commit']])
+    assert.deepEqual(await live(`?challenge=${'x'.repeat(16)}`), [200, ['status', 'version', 'commit', 'proof']])
     assert.deepEqual(await live(`?challenge=${'x'.repeat(15)}`), [400, ['error', 'message']])
     assert.deepEqual(await live(`?challenge=${'x'.repeat(129)}`), [400, ['error', 'message']])
   })

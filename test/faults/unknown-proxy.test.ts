@@ -84,7 +84,7 @@ forEachService((start) => {
       )
       const trusting = await start({ ...limits, trustedProxies: 1 })
       const answer = await trusting.request('/health/live', { headers: { 'x-forwarded-for': '203.0.113.7' } })
-      assert.deepEqual(await answer.json(), { status: 'live' })
+      assert.deepEqual(Object.keys((await answer.json()) as object), ['status', 'version', 'commit'])
       assert.equal(trusting.log.filter((line) => line.includes('TROUPE_TRUSTED_PROXIES')).length, 0)
     })
   })

@@ -338,14 +338,18 @@ describe('the release archive', () => {
       'dist/errors.d.ts',
       'dist/store/migrations/0001-initial.sql',
       'dist/LICENSES-of-bundled-packages',
+      'dist/commit',
     ]) {
       assert.ok(paths.includes(path), path)
     }
     assert.deepEqual(paths.filter((path) => path.startsWith('dist/') && path.endsWith('.js')).toSorted(), code)
+    // The copy has no history.
+    assert.equal(await readFile(join(copy, 'dist/commit'), 'utf8'), 'unknown\n')
     for (const path of code) assert.doesNotMatch(await readFile(join(copy, path), 'utf8'), /[^\0-\x7f]/, path)
     for (const path of paths.filter((name) => name.startsWith('dist/') && !name.endsWith('.js'))) {
       const source = path.replace('dist/', 'src/').replace(/\.d\.ts$/, '.ts')
-      assert.ok(existsSync(join(root, source)) || path === 'dist/LICENSES-of-bundled-packages', path)
+      const isMade = ['dist/LICENSES-of-bundled-packages', 'dist/commit'].includes(path)
+      assert.ok(existsSync(join(root, source)) || isMade, path)
       assert.ok(!path.endsWith('.ts') || path.endsWith('.d.ts'), path)
     }
   })

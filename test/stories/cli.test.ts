@@ -52,12 +52,15 @@ describe('troupe', () => {
     assert.deepEqual([code, stderr], [0, ''])
   })
 
-  it('prints its version', async () => {
+  it('prints its version and commit', async () => {
     const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../../package.json`, 'utf8')) as {
       version: string
     }
     for (const args of [['--version'], ['-v'], ['version']]) {
-      assert.deepEqual(await place.run(args), { code: 0, signal: null, stdout: `${version}\n`, stderr: '' })
+      const { stdout, ...ending } = await place.run(args)
+      assert.deepEqual(ending, { code: 0, signal: null, stderr: '' })
+      assert.match(stdout, /^\d+\.\d+\.\d+ \(commit (?:[0-9a-f]{40}|unknown)\)\n$/)
+      assert.ok(stdout.startsWith(`${version} `))
     }
   })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
+import { commit, release } from '../../src/release.ts'
 import { parseKeyRing } from '../../src/secret/key-ring.ts'
 import { actorPassphrase, bindingOf } from '../../src/secret/sealed-columns.ts'
 import { seal } from '../../src/secret/sealed.ts'
@@ -27,7 +28,7 @@ describe('health', () => {
       const answer = await service.request(path)
       return [answer.status, await answer.text()]
     }
-    const live: [number, string] = [200, '{"status":"live"}']
+    const live: [number, string] = [200, `{"status":"live","version":"${release}","commit":"${commit()}"}`]
     const ready: [number, string] = [200, '{"status":"ready"}']
 
     assert.deepEqual(await ask('/health/live'), live)

@@ -5,6 +5,7 @@ import { optional, stringField } from '../../../json/fields.ts'
 import { known } from '../../../json/json.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
 import { sameSecret } from '../../../secret/hash.ts'
+import { commit, release } from '../../../release.ts'
 import { identityProof } from '../../../secret/identity-proof.ts'
 import type { KeyRing } from '../../../secret/key-ring.ts'
 import { type HttpResponse, json, jsonText } from '../../edge/response.ts'
@@ -20,6 +21,8 @@ const liveState = {
   type: 'object',
   properties: {
     ...state.properties,
+    version: { type: 'string', description: 'The release' },
+    commit: { type: 'string', description: 'The commit of its code, or `unknown`' },
     proof: { type: 'string', description: 'The proof for a challenge' },
     forwarded: {
       const: 'ignored',
@@ -53,12 +56,14 @@ function liveRoute(deps: SystemRouteDeps): Route {
     access: 'service',
     // A probe may add a parameter, so that no cache answers it.
     unknownQuery: 'ignored',
-    summary: 'Reports that the process responds',
+    summary: 'Reports that the process responds, and its release',
     query: liveQuery,
     responses: { 200: { text: 'The process responds', schema: liveState }, ...errorResponses(400) },
     handler: ({ request, query: { challenge } }) =>
       json(200, {
         status: 'live',
+        version: release,
+        commit: commit(),
         ...proof(deps, challenge),
         ...(isForwardedUnknown(request, deps.config.trustedProxies) ? { forwarded: 'ignored' } : {}),
       }),
