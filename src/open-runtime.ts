@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { rebuildLookups } from './actor/lookup-rebuild.ts'
 import { startTypes, type TypeRules } from './permission/declared-types.ts'
 import { ActorHandles } from './app/actor-handles.ts'
+import { MailPort } from './app/background/mail-port.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { type Incarnation, startIncarnation } from './incarnation/incarnation.ts'
@@ -62,7 +63,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     throw error
   }
   const timers = options.timers ?? systemTimers
-  const { previous, beganAt } = incarnation
   const runtime: Runtime = {
     config,
     identity,
@@ -83,8 +83,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     tracing: new Tracing(release),
     live: new Live({ store, afterCommit: store.afterCommit, timers, now, log }),
     handles: new ActorHandles(),
+    mail: new MailPort(log),
     redeclared,
-    continued: previous === null ? null : { since: beganAt, copiedAt: previous.copiedAt },
+    continued: continuedOf(incarnation),
   }
   return { runtime, keyCheck }
 }
@@ -95,6 +96,10 @@ function addUsageGauges(metrics: Metrics, store: Store): void {
   add('troupe_database_bytes', 'Bytes of the database with its log of changes', 'bytes')
   add('troupe_database_free_bytes', 'Bytes that the disk of a SQLite database has left', 'freeBytes')
   add('troupe_database_waiting', 'Changes and snapshots that wait for a connection to the database', 'waiting')
+}
+
+function continuedOf({ previous, beganAt }: Incarnation): Runtime['continued'] {
+  return previous === null ? null : { since: beganAt, copiedAt: previous.copiedAt }
 }
 
 function databaseOptions(

@@ -132,6 +132,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     reports,
     embedding,
     mcp,
+    languages,
   }
   purgeWithTokens(rooms)
   return rooms

@@ -1,6 +1,7 @@
 /** The dependencies that every room of a running service shares. Each room has a function `createX(runtime, needs)`. */
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { Identity } from './app/identity.ts'
+import type { MailPort } from './app/background/mail-port.ts'
 import type { Registry } from './app/registry.ts'
 import type { Config } from './config/options.ts'
 import type { Live } from './live/live.ts'
@@ -42,6 +43,7 @@ export interface Runtime {
   readonly tracing: Tracing
   readonly live: Live
   readonly handles: ActorHandles
+  readonly mail: MailPort
   readonly continued: Continued | null
   /** The trust types whose declared rules are others than at the last start, with those of before. */
   readonly redeclared: TypeRules

@@ -71,6 +71,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const started = startFeatures(features, rooms)
   if (changeSink !== undefined) rooms.changeSinks.push(changeSink)
   connectHandles(runtime, rooms, handleMembersOf(started))
+  rooms.emailLinkSignIn?.requireSender()
   let isStopping = false
   const checkStore = async (): Promise<void> => {
     await runtime.store.ping()

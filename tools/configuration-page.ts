@@ -98,6 +98,11 @@ const groups: readonly Group[] = [
     ],
   },
   {
+    title: 'Mail',
+    text: 'The server for messages to people ([mail](mail.md)).',
+    names: ['smtpUrl', 'mailFrom'],
+  },
+  {
     title: 'Pages and the application',
     text: 'What people see ([pages](pages.md)), and endpoints of the application.',
     names: ['webUi', 'templates', 'singlePage', 'approvalUrl', 'botToken', 'devtest'],

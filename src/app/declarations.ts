@@ -273,6 +273,24 @@ export interface Events extends ChangeEvents {
    * handler that returns `false` or throws tells the person that the email could not be sent.
    */
   sign_in_link_requested: { readonly email: string; readonly url: string; readonly code: string }
+  /**
+   * A message to a person is due: the application sends it with a mailer of its own, in place of `TROUPE_SMTP_URL`. A handler
+   * that throws is called again later, and one that returns `false` ends the message. A process that is killed meanwhile does
+   * not call it again.
+   */
+  mail: {
+    /** The same for each call: a `Message-ID`, as in `<…@notes.example.com>`. */
+    readonly message_id: string
+    /** Such as `sign_in_link`. */
+    readonly kind: string
+    readonly to: string
+    readonly subject: string
+    readonly text: string
+    /** Null: the message has only text. */
+    readonly html: string | null
+    /** Further headers of the message. */
+    readonly headers: Readonly<Record<string, string>>
+  }
   /** The owner opened the verification link. */
   email_verified: { readonly actor: ActorHandle; readonly email: string }
   /** This actor requested a relationship, and the peer accepted the request. */

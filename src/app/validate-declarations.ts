@@ -16,6 +16,7 @@ const events: Readonly<Record<EventName, true>> = {
   creator_superseded: true,
   email_verification_required: true,
   sign_in_link_requested: true,
+  mail: true,
   email_verified: true,
   trust_initiated: true,
   trust_request_received: true,

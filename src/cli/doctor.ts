@@ -19,6 +19,7 @@ import { release } from '../release.ts'
 import { recount } from '../quota/recount.ts'
 import { quotasWith } from '../quotas.ts'
 import { builtInTables } from '../features/features.ts'
+import { tryServer } from '../features/mail/check.ts'
 import { damagedValues } from '../property/maintenance/damaged-values.ts'
 import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -60,9 +61,16 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(`database  ${await stateOf(config, ring, isDeep)}`)
   if (config.exports !== null) print(`exports   ${await stateOfExports(config.exports, config)}`)
   if (config.backups !== null) print(`backups   ${await stateOfBackups(config.backups, config)}`)
+  if (config.smtpUrl !== null) print(`mail      ${await stateOfMail(config.smtpUrl, config)}`)
   await reportProviders(config)
   print('Everything that a start needs is present.')
   return 0
+}
+
+/** Connects to the mail server, and sends nothing. The service starts without the server, so a problem does not fail the command. */
+async function stateOfMail(smtpUrl: string, config: Config): Promise<string> {
+  const { place, problem } = await tryServer({ smtpUrl, baseUrl: publicUrlOf(config) })
+  return `${place}: ${problem ?? 'answers'}`
 }
 
 /** Discovers the providers of the environment as a sign-in does. The service starts without them, so none of them fails the command. */

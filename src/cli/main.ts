@@ -27,6 +27,7 @@ Usage
   troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
   troupe import-actingweb  takes over a PostgreSQL database of the Python library ActingWeb 3.x
   troupe shadow            repeats reads at an old and a new service, and reports the differences of their answers
+  troupe mail test <address>   sends one message with the configured SMTP server
   troupe connect <url>     gets tokens for your own actor at a service, with a code or a QR code for your browser
   troupe compact [full]    returns the space of deleted data to the file system
   troupe readdress         informs all peers that BASE_URL has changed; see troupe readdress --help
@@ -160,6 +161,12 @@ With --listen, it passes requests on to the old service at http://127.0.0.1:<por
 Only GET and HEAD are sent to the new service. --ignore names members of JSON objects that may differ.
 The exit code is 1 when an answer differs or is missing.
 `,
+  mail: `troupe mail test <address>
+
+Sends one message to the address with the server of TROUPE_SMTP_URL, at once and without the queue of the service, and prints
+what the server answered. The exit code is 1 when the server did not accept the message.
+
+${settings}`,
   compact: `troupe compact [full]
 
 Returns the space of deleted data to the file system, while the service runs. An SQLite file is written again, which needs as
@@ -244,6 +251,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   'import-actingweb': async (args) => (await import('./import-actingweb.ts')).importActingweb(args),
   shadow: async (args) => (await import('./shadow/shadow.ts')).shadow(args),
   connect: async (args) => (await import('./connect.ts')).connectCommandLine(args),
+  mail: async (args) => (await import('./mail.ts')).mailCommand(args),
   compact: async (args) => (await import('./compact.ts')).compact(args),
   readdress: async (args) => (await import('./readdress.ts')).readdressCommand(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),

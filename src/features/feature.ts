@@ -1,6 +1,6 @@
 /** A feature adds to the core of the service. It is one folder, and `list.ts` names those of the service. */
 import type { ActorHandle } from '../app/actor-handle.ts'
-import type { OptionTable } from '../config/option.ts'
+import type { ConfigOf, OptionTable } from '../config/option.ts'
 import type { Route } from '../http/dispatch/route.ts'
 import type { BackgroundWorker } from '../job/create.ts'
 import type { Access } from '../property/access.ts'
@@ -59,6 +59,14 @@ export interface OutsideOwner {
 
 /** The facts that routes are made of, besides the dependencies of their handlers. */
 export type RouteFacts = Pick<Runtime, 'config' | 'registry' | 'identity' | 'baseUrl' | 'tables'>
+
+/** The settings of a feature: `resolveConfig` reads them together with those of the core. */
+export function settingsOf<Options extends OptionTable>(
+  { config }: Pick<Runtime, 'config'>,
+  _options: Options,
+): ConfigOf<Options> {
+  return config as Runtime['config'] & ConfigOf<Options>
+}
 
 /** The runtime and the rooms that features build on. */
 export type Core = Rooms

@@ -40,6 +40,8 @@ export interface Typed {
   readonly email: string
   readonly browser: string | null
   readonly device: string
+  /** Tag of the language of the page. */
+  readonly language: string
 }
 
 export interface TypedEntry {
@@ -76,7 +78,7 @@ export class FreeText {
    * @throws ServiceError `invalid_value` for an invalid address, `actor_exists` for an address that has an actor. Both
    *   leave the session valid. @throws SignInRefusal `rejected`. A refusal stores nothing.
    */
-  async enter({ session, email, browser, device }: Typed): Promise<TypedEntry> {
+  async enter({ session, email, browser, device, language }: Typed): Promise<TypedEntry> {
     const { store, entry, verification } = this.#deps
     const asking = await this.look(session, browser)
     const { person, provider } = asking
@@ -91,7 +93,7 @@ export class FreeText {
       verification.issue(tx, actorId, address, browser),
     )
     if (finished === null) throw new Error('Cannot finish the first sign-in: the new actor was deleted')
-    await verification.announce(actor, address, finished.also)
+    await verification.announce(actor, { address, token: finished.also }, language)
     return { tokens: finished.issued, address, asking }
   }
 

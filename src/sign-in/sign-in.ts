@@ -1,4 +1,5 @@
 /** Sign-in through external providers: wires its components, and begins the sign-ins that the callback finishes. */
+import type { MailPort } from '../app/background/mail-port.ts'
 import type { FailedAttempts } from '../rate-limit/failed-attempts.ts'
 import type { Actors } from '../actor/actors.ts'
 import { parseAddress } from '../actor/address.ts'
@@ -27,6 +28,7 @@ export interface SignInDeps extends EntryDeps {
   readonly providers: Providers
   readonly failedAttempts: FailedAttempts
   readonly trustTypes: TrustTypes
+  readonly mail: MailPort
   readonly baseUrl: string
   /** Path to which the provider returns owners who authorize an AI client. */
   readonly clientPath: string

@@ -1,7 +1,8 @@
-/** Links that verify an email address. The application sends them; each is valid once, for one day. */
+/** Links that verify an email address. The application or the service sends them; each is valid once, for one day. */
 import type { Actor } from '../actor/actor.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
+import type { MailPort } from '../app/background/mail-port.ts'
 import type { Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
@@ -18,6 +19,7 @@ export interface VerificationDeps {
   readonly now: () => number
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
   readonly baseUrl: string
+  readonly mail: MailPort
   /** In development, the link is logged when the application has no handler that sends it. */
   readonly isDevelopment: boolean
 }
@@ -68,23 +70,30 @@ export class Verification {
     })
   }
 
-  /** Fires the event with which the application sends the link. In development without a handler, logs the link. */
-  async announce(actor: Pick<Actor, 'id' | 'creator'>, address: string, token: string): Promise<void> {
-    const { registry, log, handleOf, baseUrl, isDevelopment } = this.#deps
+  /**
+   * Fires the event with which the application sends the link. Without a handler, the service sends it, and logs it in
+   * development. @param language Tag of the language of the page.
+   */
+  async announce(
+    actor: Pick<Actor, 'id' | 'creator'>,
+    { address, token }: { readonly address: string; readonly token: string },
+    language: string,
+  ): Promise<void> {
+    const { registry, log, handleOf, baseUrl, mail, isDevelopment } = this.#deps
     const url = `${baseUrl}/oauth/email?verify=${token}`
     if (registry.eventHandlers('email_verification_required').length === 0) {
       if (isDevelopment) log.info({ actorId: actor.id, url }, 'Open this URL to verify the e-mail address')
-      else
+      else if (!mail.isConnected)
         log.warn({ actorId: actor.id }, 'Cannot send the verification link: email_verification_required has no handler')
-      return
+      return mail.notify({ kind: 'verification', actorId: actor.id, email: address, url, language })
     }
     const event = { actor: handleOf(actor), email: address, verification_url: url, token }
     await fire(registry, log, 'email_verification_required', event)
   }
 
   /** Sends another link for an unverified address. @throws ServiceError `bad_request` when no address is unverified. */
-  async resend(actor: Pick<Actor, 'id' | 'creator'>, browser: string | null): Promise<void> {
-    const { address, token } = await this.#deps.store.writeActor(actor.id, async (tx) => {
+  async resend(actor: Pick<Actor, 'id' | 'creator'>, browser: string | null, language: string): Promise<void> {
+    const sent = await this.#deps.store.writeActor(actor.id, async (tx) => {
       const account = await findAccount(tx, actor.id)
       const waiting = account?.fields['email_verified'] === 'false' ? account.fields['email'] : undefined
       if (waiting === undefined) {
@@ -92,7 +101,7 @@ export class Verification {
       }
       return { address: waiting, token: await this.issue(tx, actor.id, waiting, browser) }
     })
-    await this.announce(actor, address, token)
+    await this.announce(actor, sent, language)
   }
 
   /**

@@ -111,6 +111,7 @@ const replicaUrls = 'must be PostgreSQL URLs: postgres://<user>@<host>/<database
 const schemaNames = 'must be 1 to 63 lowercase letters, digits and underscores, and must not begin with a digit'
 const databases = 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
 const addresses = 'must be an http or https URL'
+const smtpUrls = 'must be smtps://<user>:<password>@<host> or smtp://<user>:<password>@<host>'
 const levels = 'must be one of trace, debug, info, warn, error, fatal, silent'
 
 /** Every option. The first test fails for an option that is missing here. */
@@ -502,6 +503,32 @@ const rows: Readonly<Record<string, Row>> = {
   synchronousCallbacks: flag('TROUPE_SYNCHRONOUS_CALLBACKS', false),
   maxDiffs: number('TROUPE_MAX_DIFFS', 1000, [1, 1_000_000]),
   maxDiffAgeDays: number('TROUPE_MAX_DIFF_AGE_DAYS', 30, [1, 3650], 'days'),
+  smtpUrl: {
+    env: 'TROUPE_SMTP_URL',
+    byDefault: null,
+    text: 'smtps://ada:secret@mail.example.com',
+    value: 'smtps://ada:secret@mail.example.com',
+    code: 'smtp://localhost:1025',
+    refused: {
+      'mail.example.com': smtpUrls,
+      'https://mail.example.com': smtpUrls,
+      'smtps://ada:planted-secret@mail.example.com/box': smtpUrls,
+      'smtp://ada:planted-secret@mail.example.com?tls=off':
+        'must not have a password with tls=off, because others could read it on the way',
+    },
+  },
+  mailFrom: {
+    env: 'TROUPE_MAIL_FROM',
+    byDefault: null,
+    text: 'Notes <notes@example.com>',
+    value: 'Notes <notes@example.com>',
+    code: 'notes@code.example.com',
+    refused: {
+      notes: 'must be an address such as Notes <notes@example.com>',
+      'notes@example.com, eve@example.com': 'must be an address such as Notes <notes@example.com>',
+      'Notes\r\nBcc: eve@example.com <notes@example.com>': 'must be an address such as Notes <notes@example.com>',
+    },
+  },
   maxWebhooks: number('TROUPE_MAX_WEBHOOKS', 20, [0, 1000]),
 }
 
@@ -520,7 +547,7 @@ function refusalOf(work: () => unknown): string {
 const valueOf = (config: Config, name: string): unknown => config[name as keyof Config]
 
 describe('the settings', () => {
-  it('have exactly these options, and these six are secret (OPS-09)', () => {
+  it('have exactly these options, and these eight are secret (OPS-09)', () => {
     assert.deepEqual(
       Object.entries(options).map(([name, { env }]) => `${name} ${env}`),
       Object.entries(rows).map(([name, { env }]) => `${name} ${env}`),
@@ -535,6 +562,7 @@ describe('the settings', () => {
         'metricsToken',
         'filesSecretAccessKey',
         'exportsSecretAccessKey',
+        'smtpUrl',
       ],
     )
   })

@@ -17,12 +17,12 @@ const refusals: [
   [
     'an event that does not exist',
     (app) => app['on']?.('actor_born', handler),
-    'Cannot handle event "actor_born": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, sign_in_link_requested, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted, property_changed, list_changed, file_changed.',
+    'Cannot handle event "actor_born": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, sign_in_link_requested, mail, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted, property_changed, list_changed, file_changed.',
   ],
   [
     'an event named like a member of Object.prototype',
     (app) => app['on']?.('constructor', handler),
-    'Cannot handle event "constructor": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, sign_in_link_requested, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted, property_changed, list_changed, file_changed.',
+    'Cannot handle event "constructor": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, sign_in_link_requested, mail, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted, property_changed, list_changed, file_changed.',
   ],
   [
     'an event without a handler',

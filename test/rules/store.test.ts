@@ -206,6 +206,7 @@ describe('a table of SQLite', () => {
         'idempotent_request',
         'job',
         'job_entry',
+        'mail',
       ],
     )
   })
@@ -242,6 +243,7 @@ describe('a table of SQLite', () => {
         ['job', ['data']],
         // `outcome` is a word here.
         ['job_entry', ['outcome', 'attempts', 'sent_at', 'answered_at', 'status', 'reason', 'data']],
+        ['mail', ['content']],
       ],
     )
   })

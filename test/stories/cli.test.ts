@@ -201,7 +201,7 @@ Stopped.
       ],
       [
         'event.ts',
-        `Cannot load ${at('event.ts')}: Cannot handle event "born": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, sign_in_link_requested, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted, property_changed, list_changed, file_changed. (${at('event.ts')}:4)`,
+        `Cannot load ${at('event.ts')}: Cannot handle event "born": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, sign_in_link_requested, mail, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted, property_changed, list_changed, file_changed. (${at('event.ts')}:4)`,
       ],
       ['option.ts', 'Option maxJsonDepth must be a whole number from 4 to 512, in levels.'],
       ['typo.ts', 'Unknown option prot: check its spelling in docs/configuration.md, or remove it.'],

@@ -291,13 +291,6 @@ forEachService((start) => {
       }
     })
 
-    it('is required of the application in production', async () => {
-      await assert.rejects(
-        start({ baseUrl: 'https://notes.example.com', mode: 'production', signIn: [emailLink()] }),
-        /Sign-in by email needs a handler of sign_in_link_requested/,
-      )
-    })
-
     it('is in the log of development without a handler', async () => {
       const service = await start({ signIn: [emailLink()] })
       const page = await EmailPage.open(service)

@@ -192,7 +192,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'peer',
     'property',
   ],
-  features: ['features/feature', 'features/webhooks'],
+  'features/mail': ['authorization-server', 'features/feature', 'job', 'pages'],
+  features: ['features/feature', 'features/mail', 'features/webhooks'],
   service: [
     'api',
     'auth',
@@ -241,6 +242,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'backup',
     'features',
     'features/feature',
+    'features/mail',
     'file',
     'history',
     'http/edge',
@@ -287,6 +289,8 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
   liquidjs: ['pages'],
   pg: ['store/postgres', 'actingweb-import'],
   'node:sqlite': ['store/sqlite'],
+  'nodemailer/lib/mail-composer': ['features/mail'],
+  'nodemailer/lib/smtp-connection': ['features/mail'],
 }
 
 /** Returns one sentence for each violation. */

@@ -390,6 +390,26 @@ const emailLink = {
   notSent: 'The email couldn’t be sent. Try again later.',
 }
 
+const mail = {
+  signInLink: ({ service, code }: { readonly service: string; readonly code: string }) => ({
+    subject: `Sign in to ${service}`,
+    lines: [
+      `Open the link in the browser in which you began to sign in, or enter the code ${code} there. Both are valid for ten minutes.`,
+      'If you didn’t ask for this, ignore this message. Never give the code to anyone.',
+    ],
+    action: 'Sign in',
+  }),
+  verification: ({ service }: { readonly service: string }) => ({
+    subject: `Confirm your email address for ${service}`,
+    lines: [
+      'Open the link to confirm that this address is yours. It is valid for one day.',
+      'If you didn’t enter this address, ignore this message.',
+    ],
+    action: 'Confirm address',
+  }),
+  footer: (service: string) => `${service} sent this message automatically.`,
+}
+
 const freshSignIn = ({ one }: EnglishNoun) => ({
   needed: `Sign in again first. This protects your ${one} on devices where you stay signed in.`,
   link: 'Sign in again',
@@ -2022,6 +2042,7 @@ const plain = {
   didActs,
   ownActs,
   emailLink,
+  mail,
   device,
   toActs,
   activityReasons,

@@ -365,6 +365,26 @@ const emailLink: Messages['emailLink'] = {
   notSent: 'Die E-Mail konnte nicht gesendet werden. Versuchen Sie es später erneut.',
 }
 
+const mail: Messages['mail'] = {
+  signInLink: ({ service, code }) => ({
+    subject: `Anmelden bei ${service}`,
+    lines: [
+      `Öffnen Sie den Link in dem Browser, in dem Sie die Anmeldung begonnen haben, oder geben Sie dort den Code ${code} ein. Beide gelten zehn Minuten.`,
+      'Wenn Sie das nicht angefordert haben, ignorieren Sie diese Nachricht. Geben Sie den Code niemandem.',
+    ],
+    action: 'Anmelden',
+  }),
+  verification: ({ service }) => ({
+    subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${service}`,
+    lines: [
+      'Öffnen Sie den Link, um zu bestätigen, dass diese Adresse Ihnen gehört. Er gilt einen Tag.',
+      'Wenn Sie diese Adresse nicht eingegeben haben, ignorieren Sie diese Nachricht.',
+    ],
+    action: 'Adresse bestätigen',
+  }),
+  footer: (service) => `${service} hat diese Nachricht automatisch gesendet.`,
+}
+
 const freshSignIn = (noun: Declined): Messages['freshSignIn'] => ({
   needed: `Melden Sie sich zuerst erneut an. Das schützt ${noun.ein('Ihr', 'accusative')} auf Geräten, an denen Sie angemeldet bleiben.`,
   link: 'Erneut anmelden',
@@ -2015,6 +2035,7 @@ const plain = {
   didActs,
   ownActs,
   emailLink,
+  mail,
   device,
   toActs,
   activityReasons,

@@ -1,7 +1,9 @@
 /** The page of a sign-in by email: sends a link with a code, and takes the code. */
 import { parseAddress } from '../../actor/address.ts'
 import { fireForConsent } from '../../app/events.ts'
+import type { MailPort } from '../../app/background/mail-port.ts'
 import type { Registry } from '../../app/registry.ts'
+import { ConfigError } from '../../config/config-error.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import type { Store } from '../../store/store.ts'
@@ -21,6 +23,7 @@ export interface EmailLinkSignInDeps {
   readonly log: Log
   readonly states: States
   readonly provider: EmailLinkProvider
+  readonly mail: MailPort
   /** In development, the link is logged when the application has no handler that sends it. */
   readonly isDevelopment: boolean
 }
@@ -60,12 +63,14 @@ export class EmailLinkSignIn {
   }
 
   /**
-   * Lets the application send a link and a code to the address. The result does not show whether the address has an account.
+   * Sends a link and a code to the address, by the handler of the application or as mail of the service. The result does not
+   * show whether the address has an account.
    *
+   * @param language Tag of the language of the page.
    * @returns the normalized address.
-   * @throws ServiceError `invalid_value` for an invalid address, `provider_failed` when the application could not send it.
+   * @throws ServiceError `invalid_value` for an invalid address, `provider_failed` when the handler could not send it.
    */
-  async send(at: AtEmailLink, typed: string): Promise<string> {
+  async send(at: AtEmailLink, typed: string, language: string): Promise<string> {
     const { store, oneTime, provider } = this.#deps
     await this.#find(at)
     const address = parseAddress(typed)
@@ -82,7 +87,7 @@ export class EmailLinkSignIn {
       }),
     )
     const url = provider.pageWith({ state: at.state, code_challenge: at.codeChallenge, code })
-    await this.#announce({ email: address, url, code })
+    await this.#announce({ email: address, url, code }, language)
     return address
   }
 
@@ -107,17 +112,28 @@ export class EmailLinkSignIn {
     return this.#deps.states.require(state, browser, emailLinkName)
   }
 
-  async #announce(mail: { readonly email: string; readonly url: string; readonly code: string }): Promise<void> {
-    const { registry, log, isDevelopment } = this.#deps
-    const isHandled = registry.eventHandlers('sign_in_link_requested').length > 0
-    if (!isHandled && isDevelopment) {
-      log.info({ url: mail.url, code: mail.code }, 'Open this URL, or enter the code, to sign in')
-      return
-    }
-    if (isHandled && (await fireForConsent(registry, log, 'sign_in_link_requested', mail))) return
+  async #announce(link: { readonly email: string; readonly url: string; readonly code: string }, language: string) {
+    const { registry, log, mail, isDevelopment } = this.#deps
+    const isHandled = this.#isHandled
+    if (!isHandled && isDevelopment)
+      log.info({ url: link.url, code: link.code }, 'Open this URL, or enter the code, to sign in')
+    if (!isHandled && mail.isConnected) return mail.post({ kind: 'sign_in_link', ...link, language })
+    if (isHandled ? await fireForConsent(registry, log, 'sign_in_link_requested', link) : isDevelopment) return
     throw new ServiceError('provider_failed', 'Cannot send the e-mail now. Please try again later.', {
-      reason: isHandled ? 'A handler of sign_in_link_requested failed' : 'sign_in_link_requested has no handler',
+      reason: 'A handler of sign_in_link_requested failed',
     })
+  }
+
+  get #isHandled(): boolean {
+    return this.#deps.registry.eventHandlers('sign_in_link_requested').length > 0
+  }
+
+  /** @throws ConfigError in production when nothing sends the emails. */
+  requireSender(): void {
+    if (this.#isHandled || this.#deps.mail.isConnected || this.#deps.isDevelopment) return
+    throw new ConfigError(
+      'Sign-in by email needs a way to send mail: set TROUPE_SMTP_URL and TROUPE_MAIL_FROM, or send the emails in a handler of sign_in_link_requested: app.on("sign_in_link_requested", …)',
+    )
   }
 }
 

@@ -73,7 +73,7 @@ export function emailLinkRoutes(deps: EmailLinkRouteDeps): readonly Route[] {
       page: true,
       // Only a page of this service, in the browser that began the sign-in, knows the state.
       takesForeignPosts: true,
-      summary: 'Lets the application send a code to an address, or signs in with the code',
+      summary: 'Sends a code to an address, or signs in with the code',
       request: formBody(fields),
       responses: {
         200: { text: 'The page that asks for the code', type: 'text/html' },
@@ -96,7 +96,9 @@ async function take(deps: EmailLinkRouteDeps, exchange: Exchange, sent: Sent): P
     if (action !== 'send')
       throw new ServiceError('bad_request', 'Cannot take the form: the action is neither send nor enter')
     await chargeEmail(deps, exchange, email)
-    return await show(deps, exchange, at, { sent_to: await signIn.send(at, email) })
+    return await show(deps, exchange, at, {
+      sent_to: await signIn.send(at, email, deps.languages.of(exchange.request).tag),
+    })
   } catch (error) {
     if (!(error instanceof ServiceError) || (error.status >= 500 && error.code !== 'provider_failed')) throw error
     if (error.code === 'too_many_requests') throw error

@@ -246,7 +246,13 @@ async function enterAddress(
   if (!isProgram && !asking.isBound) return emailPage(deps, exchange, session, asking)
   try {
     const device = deviceOf(request.header('user-agent'))
-    const entered = await deps.signIn.freeText.enter({ session, email: typed, browser, device })
+    const entered = await deps.signIn.freeText.enter({
+      session,
+      email: typed,
+      browser,
+      device,
+      language: deps.languages.of(request).tag,
+    })
     return await (isProgram ? enteredByProgram(deps, exchange, entered) : enteredOnPage(deps, exchange, entered))
   } catch (error) {
     if (isProgram || !isFixedByTyping(error)) throw error
@@ -370,7 +376,7 @@ async function followOrResend(
   if (token !== undefined) return follow(deps, exchange, token, actor.id)
   await exchange.authorized()
   await exchange.charge('email_entry', actor.id)
-  await deps.signIn.verification.resend(actor, browserOf(request))
+  await deps.signIn.verification.resend(actor, browserOf(request), deps.languages.of(request).tag)
   return noContent()
 }
 

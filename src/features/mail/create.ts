@@ -1,0 +1,72 @@
+import { ensureSystemActor } from '../../actor/system-actor.ts'
+import { systemActorId, systemCreator } from '../../authorization-server/client.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import { Cleaning } from '../../job/cleaning.ts'
+import { workerDeps } from '../../job/create.ts'
+import { JobWorker } from '../../job/worker.ts'
+import type { Runtime } from '../../runtime.ts'
+import { type Core, settingsOf } from '../feature.ts'
+import { deleteOldMail } from './mail-store.ts'
+import { Mails } from './mails.ts'
+import type { MailTransport } from './message.ts'
+import { mailOptions } from './options.ts'
+import { MailSender } from './sender.ts'
+import { parseSender, publicHostOf, type Sender, smtpServerOf } from './smtp-settings.ts'
+
+const weekMs = 7 * 86_400_000
+
+/** Without a transport, the service sends no mail, and the parts only delete what is old. */
+export function createMail(core: Core) {
+  const { smtpUrl, mailFrom } = settingsOf(core, mailOptions)
+  if (smtpUrl !== null && mailFrom === null)
+    throw new ConfigError('TROUPE_MAIL_FROM is required with TROUPE_SMTP_URL: the sender of the mail of the service.')
+  const from = mailFrom === null ? null : parseSender(mailFrom)
+  const { store, now, mail } = core
+  const cleaning = new Cleaning(core, 'old messages to people', async () => {
+    await store.write((tx) => deleteOldMail(tx, now() - weekMs))
+  })
+  const transport = transportOf(core, smtpUrl, from)
+  if (transport === null) return { workers: [cleaning] }
+  const host = publicHostOf(core.baseUrl)
+  const sender = new MailSender({ ...core, transport, from, host })
+  const worker = new JobWorker(workerDeps(core), sender.jobQueue)
+  const mails = new Mails({
+    ...core,
+    wake: worker.wake,
+    serviceActor: async () => {
+      await ensureSystemActor(core, systemActorId, systemCreator)
+      return systemActorId
+    },
+  })
+  mail.connect((message) => mails.post(message))
+  return { workers: [worker, cleaning] }
+}
+
+/** The handler of the application comes first. Null: nothing sends mail. */
+function transportOf(runtime: Runtime, smtpUrl: string | null, from: Sender | null): MailTransport | null {
+  if (runtime.registry.eventHandlers('mail').length > 0) return byHandler(runtime)
+  if (smtpUrl === null || from === null) return null
+  const smtp = { server: smtpServerOf(smtpUrl), host: publicHostOf(runtime.baseUrl) }
+  return async (mail, mark) => {
+    // Loaded on demand: most processes of tests and commands send nothing.
+    const { sendBySmtp } = await import('./smtp.ts')
+    return sendBySmtp(smtp, { ...mail, from }, mark)
+  }
+}
+
+/** The first handler sends. Further ones would send the same message again. */
+function byHandler({ registry, log }: Runtime): MailTransport {
+  return async ({ messageId, kind, to, subject, text, html, headers }, mark) => {
+    const [handler] = registry.eventHandlers('mail')
+    await mark()
+    try {
+      const answer: unknown = await handler?.({ message_id: messageId, kind, to, subject, text, html, headers })
+      return answer === false
+        ? { kind: 'refused', reason: 'The handler of the application refused it' }
+        : { kind: 'sent', answer: '' }
+    } catch (error) {
+      log.error({ error, event: 'mail' }, 'An event handler failed')
+      return { kind: 'retry', reason: 'The handler of the application failed' }
+    }
+  }
+}
