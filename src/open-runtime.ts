@@ -35,9 +35,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const metrics = createMetrics(release)
   const keyRing = await keyRingOf(config)
   const database = databaseOptions(options, log, metrics)
-  const opened = await (options.inMemory === true
-    ? openStoreInMemory(database)
-    : openStore({ ...database, url: config.database }))
+  const opened = await openDatabase(options, database)
   const quotas = new Quotas(limitsIn(config))
   const counting = new QuotaStore(options.wrapStore?.(opened) ?? opened, quotas, (quota) =>
     metrics.quotaRefused(quota.name),
@@ -88,6 +86,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     continued: continuedOf(incarnation),
   }
   return { runtime, keyCheck }
+}
+
+function openDatabase({ config, inMemory }: RuntimeOptions, database: Omit<StoreOptions, 'url'>): Promise<Store> {
+  return inMemory === true ? openStoreInMemory(database) : openStore({ ...database, url: config.database })
 }
 
 function addUsageGauges(metrics: Metrics, store: Store): void {
