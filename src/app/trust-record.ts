@@ -37,6 +37,8 @@ export interface TrustFacts {
   readonly moved_at?: string
   /** When the peer made the last statement about its move, by its clock. */
   readonly move_stated_at?: string
+  /** When this service took that statement, by its own clock. */
+  readonly move_taken_at?: string
   /** The public key of the peer at its address, a JSON Web Key, when it came there from another service. */
   readonly move_key?: string
   readonly aw_version?: string

@@ -15,7 +15,7 @@ import { parseBaseuri } from '../trust/baseuri.ts'
 import { sealedSecret } from '../trust/new-trust.ts'
 import { secretOf } from '../trust/record.ts'
 import type { Trust } from '../trust/trust.ts'
-import { findTrust, updateTrust } from '../trust/trust-store.ts'
+import { accessChangedAt, findTrust, updateTrust } from '../trust/trust-store.ts'
 import {
   type Arrival,
   type ArrivalPeer,
@@ -65,6 +65,7 @@ export class MovedPeers {
   async take(actor: Actor, peerId: string, text: string): Promise<void> {
     const { store, live, onReached, wake, refreshLater } = this.#deps
     const found = await store.read((q) => findTrust(q, actor.id, peerId))
+    const changedAt = await store.read((q) => accessChangedAt(q, { actorId: actor.id, peerId }))
     const before = found?.baseuri === '' ? null : found
     const to = parseBaseuri((await claimedAddress(text)) ?? '')
     if (to === null || !to.endsWith(`/${peerId}`)) throw refused('it names no address of the peer')
@@ -72,12 +73,13 @@ export class MovedPeers {
     if (before?.baseuri === to && before.secretHash === hashSecret(await unverifiedSecret(text))) return
     const claimed = await this.#claimed(actor, peerId, { to, text })
     if (before === null) throw noRelationship()
-    const statement = await this.#verified(before, claimed)
+    const statement = await this.#verified(before, changedAt, claimed)
     if (statement === null) return
     await store.writeActor(actor.id, async (tx, locked) => {
       const current = await findTrust(tx, actor.id, peerId)
       if (current === null) throw noRelationship()
-      if (current.baseuri !== before.baseuri || current.createdAt !== before.createdAt)
+      // The addresses were read outside of the transaction, for as long as they took to answer.
+      if (versionOf(current) !== versionOf(before))
         throw new ServiceError('unavailable', 'Cannot take this statement: the relationship changed meanwhile', {
           retryAfterSeconds: 1,
         })
@@ -95,6 +97,7 @@ export class MovedPeers {
   async #store(tx: Transaction, actor: Actor, current: Trust, statement: ProvenStatement): Promise<void> {
     const { keyRing, now } = this.#deps
     const { from, secret, isApproved, movedAt, statedAt } = statement
+    const takenAt = now()
     const offered = await offeredTo(tx, current)
     const own = offered === null || !offersSecret(keyRing, offered, current) ? null : await findArrival(tx, actor.id)
     // Both moved: the secret of the later move wins on both sides, because no old service can know it. A statement that only brings
@@ -104,11 +107,13 @@ export class MovedPeers {
     if (offered !== null) {
       if (own !== null && !keepsOwn) await offer(tx, keyRing, current, secret)
       // The peer can be reached now, perhaps only at the address of this statement.
-      await retryPeer(tx, current, now())
+      await retryPeer(tx, current, takenAt)
     }
+    const theirs = sealedSecret(keyRing, current, secret)
     const moved = {
       ...current,
-      ...(keepsOwn ? {} : sealedSecret(keyRing, current, secret)),
+      // Until the peer takes the statement of this actor, its new home accepts only the secret that it states.
+      ...(keepsOwn ? { secret: theirs.secret } : theirs),
       baseuri: from,
       peerApproved: current.peerApproved || isApproved,
       ownRequest: null,
@@ -117,9 +122,10 @@ export class MovedPeers {
         move_key: statement.publicKey,
         moved_at: new Date(movedAt).toISOString(),
         move_stated_at: new Date(statedAt).toISOString(),
+        move_taken_at: new Date(takenAt).toISOString(),
       },
     }
-    await updateTrust(tx, moved, now())
+    await updateTrust(tx, moved, takenAt)
   }
 
   /** The statement that the home at the address makes. Whether this home is the one of a related peer is still open. */
@@ -145,7 +151,7 @@ export class MovedPeers {
   }
 
   /** Null: the statement, or a later one, was taken before. */
-  async #verified(trust: Trust, statement: ProvenStatement): Promise<ProvenStatement | null> {
+  async #verified(trust: Trust, changedAt: number, statement: ProvenStatement): Promise<ProvenStatement | null> {
     const { from: to } = statement
     const publicKey = await this.#keyFor(trust, to)
     if (!isSameKey(publicKey, statement.publicKey)) throw refused('the address has another key than the notice names')
@@ -154,8 +160,10 @@ export class MovedPeers {
       if (to === trust.baseuri) return null
       throw refused('it is not newer than the last one')
     }
-    // The peer repeats it with the secret that it has now.
-    if (statement.statedAt < trust.createdAt) throw refused('the relationship is newer than the statement')
+    // The two have agreed on another secret since. The peer repeats the statement with the secret that it has now.
+    const isOfStatement = changedAt === timeOf(trust.facts.move_taken_at)
+    if (statement.statedAt < Math.max(trust.createdAt, isOfStatement ? 0 : changedAt))
+      throw refused('the relationship is newer than the statement')
     return statement
   }
 
@@ -186,6 +194,11 @@ export class MovedPeers {
 }
 
 const usableSecret = /^[!-~]{16,500}$/
+
+/** Changes with all that a statement changes, and with the secret. */
+function versionOf({ baseuri, createdAt, secretHash, facts }: Trust): string {
+  return JSON.stringify([baseuri, createdAt, secretHash, facts.move_key, facts.moved_at, facts.move_stated_at])
+}
 
 /** The secret that this actor has offered since its own move, and that the peer may not have yet. Null: none. */
 async function offeredTo(tx: Transaction, { actorId, peerId }: Trust): Promise<ArrivalPeer | null> {

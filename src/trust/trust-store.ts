@@ -49,6 +49,19 @@ export async function findTrust(q: Queries, actorId: string, peerId: string): Pr
   return row === undefined ? null : toTrust(row)
 }
 
+/** When the peer last got access by an approval, or another trust type, secret or address. Unix milliseconds; 0: never. */
+export async function accessChangedAt(
+  q: Queries,
+  { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,
+): Promise<number> {
+  const row = await q.get<{ at: number }>(
+    'SELECT access_changed_at AS at FROM trust WHERE actor_id = $1 AND peer_id = $2',
+    actorId,
+    peerId,
+  )
+  return row?.at ?? 0
+}
+
 /** Finds the relationship of this actor that has a secret with this hash. */
 export async function findTrustBySecret(q: Queries, actorId: string, secret: SecretHash): Promise<Trust | null> {
   const row = await q.get<TrustRow>(
