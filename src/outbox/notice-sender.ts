@@ -128,8 +128,9 @@ export class NoticeSender {
   /**
    * The relationship has ended, so no statement brings the new address of the peer. A home that the signed notices confirm has the
    * secret in the archive. When it has replaced the secret, it learns of the end by its own statement, and the notice waits for that.
+   * Null: the two have a relationship again, so that the ended one does not exist there.
    */
-  async #followEnd(notice: ClaimedNotice, redirect: PeerOutcome): Promise<PeerOutcome> {
+  async #followEnd(notice: ClaimedNotice, redirect: PeerOutcome): Promise<PeerOutcome | null> {
     const { url, baseuri, peerId } = notice
     const found = await this.#deps.findMovedPeer({ address: baseuri, actorId: peerId, publicKey: null })
     if (found.kind === 'deleted') return deletedThere
@@ -138,7 +139,10 @@ export class NoticeSender {
       url: `${found.to}${url.slice(baseuri.length)}`,
       bearer: { secret: this.#ownSecret(notice), baseuri: found.to },
     })
-    return mayBeOfAnotherSecret(outcome) ? redirect : outcome
+    if (!mayBeOfAnotherSecret(outcome)) return outcome
+    const recipient = await this.#deps.store.read((q) => findRecipient(q, notice))
+    const isRelatedAgain = recipient !== null && recipient.baseuri === found.to && recipient.peerApproved
+    return isRelatedAgain ? null : redirect
   }
 
   #call({ method, body }: ClaimedNotice, address: Pick<PeerRequest, 'url' | 'bearer'>): Promise<PeerOutcome> {

@@ -78,8 +78,8 @@ export interface ClaimedNotice {
 }
 
 /**
- * Leases due notices that are the first of their queues until `until`. A withdrawal does not wait for others, because it
- * is about another secret. The permissions of a peer wait until a diff has deleted from its copies what it may no longer read.
+ * Leases due notices that are the first of their queues until `until`. A withdrawal does not wait for others, and only an end
+ * waits for an end, because they are about different secrets. The permissions of a peer wait until a diff has deleted from its copies what it may no longer read.
  *
  * @param claim `actorId` null: the notices of all actors besides those in `without`.
  */
@@ -102,7 +102,8 @@ export async function claimNotices(
        WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND (n.kind = 'withdrawal' OR NOT EXISTS (
            SELECT 1 FROM notice e WHERE e.sender = ${sender} AND e.recipient = n.recipient
-             AND e.position < n.position AND e.due_at IS NOT NULL AND e.kind <> 'withdrawal'))
+             AND e.position < n.position AND e.due_at IS NOT NULL AND e.kind <> 'withdrawal'
+             AND (e.kind <> 'trust_deleted' OR n.kind = 'trust_deleted')))
          AND (n.kind <> 'permission' OR NOT EXISTS (
            SELECT 1 FROM publisher_subscription s JOIN diff d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id
              AND d.subscription_id = s.subscription_id
@@ -126,18 +127,26 @@ export interface Recipient {
   /** Sealed with the binding of the trust. */
   readonly secret: Sealed
   readonly approved: boolean
+  readonly peerApproved: boolean
   readonly facts: TrustFacts
 }
 
 /** Null: the relationship does not exist. */
 export async function findRecipient(q: Queries, { actorId, peerId }: NoticeQueue): Promise<Recipient | null> {
   const row = await q.get<Row<Omit<Recipient, 'facts'>> & { readonly facts: string }>(
-    '/* delivery */ SELECT baseuri, secret, approved, facts FROM trust WHERE actor_id = $1 AND peer_id = $2',
+    `/* delivery */ SELECT baseuri, secret, approved, peer_approved AS "peerApproved", facts FROM trust
+     WHERE actor_id = $1 AND peer_id = $2`,
     actorId,
     peerId,
   )
   if (row === undefined) return null
-  return { ...row, approved: row.approved !== 0, facts: JSON.parse(row.facts) as TrustFacts }
+  const { approved, peerApproved, facts } = row
+  return {
+    ...row,
+    approved: approved !== 0,
+    peerApproved: peerApproved !== 0,
+    facts: JSON.parse(facts) as TrustFacts,
+  }
 }
 
 /** Deletes the notices of an ended relationship, except those about its end. */
@@ -156,10 +165,13 @@ export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly 
 /** Why a notice waits whose sender is on the way between two services. Archives of moves name it too (`record-kinds.ts`). */
 const heldReason = 'The sender moves'
 
-/** Keeps the waiting notices of an actor that is not at this service yet, or no longer. */
+/**
+ * Keeps the waiting notices of an actor that is not at this service yet, or no longer. Those about ends are sent: their secrets
+ * are not in archives, and the peers know this address.
+ */
 export async function holdNotices(tx: Transaction, actorId: string): Promise<void> {
   await tx.run(
-    'UPDATE notice SET due_at = NULL, reason = $2 WHERE sender = $1 AND due_at IS NOT NULL',
+    `UPDATE notice SET due_at = NULL, reason = $2 WHERE sender = $1 AND due_at IS NOT NULL AND kind NOT IN ${endings}`,
     actorId,
     heldReason,
   )
@@ -192,6 +204,16 @@ export async function isSecretInDoubt(q: Queries, { actorId, peerId }: NoticeQue
     secret,
   )
   return row !== undefined
+}
+
+/** The secret that the actor offers the peer since its move, and that the peer may have. Sealed with the binding of `arrival_peer`. */
+export async function findOfferedSecret(q: Queries, { actorId, peerId }: NoticeQueue): Promise<Sealed | null> {
+  const row = await q.get<{ secret: Sealed }>(
+    `SELECT secret FROM arrival_peer WHERE actor_id = $1 AND peer_id = $2 AND state IN ('waiting', 'failed')`,
+    actorId,
+    peerId,
+  )
+  return row?.secret ?? null
 }
 
 /** The last waiting notice of a kind. Null: none. */

@@ -1,13 +1,15 @@
 /** Notices to peers about a relationship: its approval, and its end or the deletion of the actor. */
-import { findNotice } from '../outbox/notice-store.ts'
+import { findNotice, findOfferedSecret } from '../outbox/notice-store.ts'
 import { type Notice, noticeTo } from '../outbox/notice.ts'
 import { openNoticeSecret } from '../outbox/notices.ts'
+import { hashSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { isKeyMissing, open, seal } from '../secret/sealed.ts'
-import { bindingOf, companionPassphrase, trustSecret } from '../secret/sealed-columns.ts'
+import { isKeyMissing, open, seal, type Sealed } from '../secret/sealed.ts'
+import { arrivalPeerSecret, bindingOf, companionPassphrase, trustSecret } from '../secret/sealed-columns.ts'
 import type { Queries } from '../store/store.ts'
 import { type Companion, findCompanionsOf } from './companion-store.ts'
 import { sealedSecret } from './new-trust.ts'
+import { secretOf } from './record.ts'
 import { findTrustsOfActors } from './trust-store.ts'
 import { isRenewal, type Trust } from './trust.ts'
 
@@ -58,6 +60,9 @@ export async function deletionNotices(q: Queries, ring: KeyRing, trusts: readonl
   for (const trust of trusts) {
     // A request without a response may still arrive, so it is withdrawn.
     notices.push(isUnanswered(trust) ? withdrawalNotice(trust) : deletionNotice(trust))
+    const stated = await statedSecret(q, ring, trust)
+    // Sent after the first one, whose refusal shows that the peer has this secret.
+    if (stated !== null) notices.push(deletionNotice({ ...trust, secret: stated }))
     const offer = isRenewal(trust) ? await findNotice(q, trust, 'renewal') : null
     if (offer === null) continue
     const { url, baseuri } = offer
@@ -65,6 +70,21 @@ export async function deletionNotices(q: Queries, ring: KeyRing, trusts: readonl
     notices.push({ ...withdrawalNotice({ ...trust, secret }), url, baseuri })
   }
   return notices
+}
+
+/** The secret that the statement of a moved actor brings, while its peer may have this or the former one. Null: the peer has one. */
+async function statedSecret(q: Queries, ring: KeyRing, trust: Trust): Promise<Sealed | null> {
+  const { actorId, peerId, secretHash } = trust
+  try {
+    if (hashSecret(secretOf(ring, trust)) === secretHash) return null
+    const offered = await findOfferedSecret(q, trust)
+    const secret = offered === null ? '' : open(ring, offered, bindingOf(arrivalPeerSecret, actorId, peerId))
+    return hashSecret(secret) === secretHash ? sealedSecret(ring, trust, secret).secret : null
+  } catch (error) {
+    // The peer cannot be reached any longer.
+    if (isKeyMissing(error)) return null
+    throw error
+  }
 }
 
 function isUnanswered({ ownRequest, peerApproved }: Trust): boolean {

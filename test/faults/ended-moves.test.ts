@@ -4,7 +4,16 @@ import { describe, it } from 'node:test'
 import { asOwner } from '../support/interrupted-moves.ts'
 import { relate } from '../support/friends.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
-import { addressAt, arrivedAt, movingWorld, type MovingWorld, newUrl, oldUrl, peerUrl } from '../support/moving.ts'
+import {
+  addressAt,
+  arrivedAt,
+  movingWorld,
+  type MovingWorld,
+  newUrl,
+  oldUrl,
+  peerUrl,
+  secretAt,
+} from '../support/moving.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { until, untilEqual } from '../support/until.ts'
 
@@ -48,7 +57,7 @@ forEachService((start) => {
   /** The ends that a service still has to tell. */
   async function waitingEnds(service: TestService, { id }: TestActor): Promise<readonly object[]> {
     const { store } = await service.app.running()
-    const sql = `SELECT kind, reason FROM notice WHERE sender = $1 AND due_at IS NOT NULL ORDER BY kind`
+    const sql = `SELECT kind, reason FROM notice WHERE sender = $1 AND due_at IS NOT NULL ORDER BY kind, reason`
     return store.read((q) => q.all(sql, id))
   }
 
@@ -88,13 +97,101 @@ forEachService((start) => {
       await until(() => network.saw(new RegExp(`^DELETE ${thirdUrl}/${bob.id}/trust/friend/${alice.id}$`)))
       await untilEqual(
         () => waitingEnds(world.home, alice),
-        () => [{ kind: 'trust_deleted', reason: 'The peer answered 308' }],
+        () => [
+          { kind: 'trust_deleted', reason: '' },
+          { kind: 'trust_deleted', reason: 'The peer answered 308' },
+        ],
       )
       assert.equal(await isKnown(third, bob, alice), true)
       network.fate = () => 'arrives'
       await retryStatements(third, bob)
       await until(async () => !(await isKnown(third, bob, alice)))
       await until(async () => (await waitingEnds(world.home, alice)).length === 0)
+    })
+  })
+
+  describe('an end whose message waits when its actor moves', () => {
+    it('is sent by the old service, which has its secret (MOV-28)', async () => {
+      const world = await friends()
+      const { alice, bob, network, peers, old } = world
+      network.fate = ({ method, url }) =>
+        method === 'DELETE' || url.includes('/callbacks/moved/') ? 'unreached' : 'arrives'
+      assert.ok((await alice.request('DELETE', `/trust/friend/${bob.id}`)).ok)
+      await world.move(alice)
+      await world.arrived(alice)
+      await world.gone(alice)
+      assert.equal(await isKnown(peers, bob, alice), true)
+      network.fate = () => 'arrives'
+      await until(async () => !(await isKnown(peers, bob, alice)))
+      await until(async () => (await waitingEnds(old, alice)).length === 0)
+    })
+  })
+
+  describe('an end that waits for the statement of a moved peer', () => {
+    /** Bob has ended the relationship. Alice has another secret at her new home, and does not hear of it. */
+    async function unheard(): Promise<Both> {
+      const world = await friends()
+      const { alice, bob, peers } = world
+      await world.move(alice)
+      await world.arrived(alice)
+      assert.ok((await bob.request('DELETE', `/trust/friend/${alice.id}`)).ok)
+      await untilEqual(
+        () => waitingEnds(peers, bob),
+        () => [{ kind: 'trust_deleted', reason: 'The peer answered 308' }],
+      )
+      return world
+    }
+
+    it('waits no longer when the two have a relationship again (MOV-29)', async () => {
+      const world = await unheard()
+      const { alice, bob, peers, home } = world
+      const wish = { url: `${newUrl}/${alice.id}`, relationship: 'friend' }
+      assert.equal((await bob.request('POST', '/trust', wish)).status, 201)
+      await until(async () => (await waitingEnds(peers, bob)).length === 0)
+      assert.equal(await isKnown(peers, bob, alice), true)
+      assert.equal(await isKnown(home, alice, bob), true)
+    })
+
+    it('does not hold up the approval of a later one (MOV-29)', async () => {
+      const world = await unheard()
+      const { alice, bob, network, peers, home } = world
+      network.fate = ({ method, url }) =>
+        method === 'DELETE' || url.includes('/callbacks/moved/') ? 'unreached' : 'arrives'
+      const wish = { url: `${peerUrl}/${bob.id}`, relationship: 'friend' }
+      assert.equal((await asOwner(home, alice, 'POST', '/trust', wish)).status, 201)
+      assert.ok((await bob.request('PUT', `/trust/friend/${alice.id}`, { approved: true })).ok)
+      const { parts } = await home.app.running()
+      await until(async () => (await parts.trusts.find(alice.id, bob.id))?.peerApproved === true)
+      assert.deepEqual((await waitingEnds(peers, bob)).length, 1)
+    })
+  })
+
+  describe('an end while a statement is on its way', () => {
+    it('ends the relationship at a peer that has the new secret already (MOV-30)', async () => {
+      const world = await friends()
+      const { alice, bob, network, peers, home } = world
+      const before = await secretAt(peers, bob.id, alice.id)
+      network.fate = ({ url }) => (url.includes('/callbacks/moved/') ? 'lost' : 'arrives')
+      await world.move(alice)
+      await world.arrived(alice)
+      await until(async () => (await secretAt(peers, bob.id, alice.id)) !== before)
+      assert.ok((await asOwner(home, alice, 'DELETE', `/trust/friend/${bob.id}`)).ok)
+      await until(async () => !(await isKnown(peers, bob, alice)))
+    })
+
+    it('ends the relationship at a peer that has moved, and has only its own new secret (MOV-30)', async () => {
+      const world = await friends()
+      const { alice, bob, network, home, third } = world
+      await world.move(bob, thirdUrl)
+      await arrivedAt(third, bob)
+      await world.move(alice)
+      await world.arrived(alice)
+      // The move of Alice is the later one, so her secret counts. Her statement does not arrive.
+      network.fate = ({ url }) => (url.includes(`/${bob.id}/callbacks/moved/`) ? 'unreached' : 'arrives')
+      await retryStatements(third, bob)
+      await until(async () => (await addressAt(home, alice.id, bob.id)) === `${thirdUrl}/${bob.id}`)
+      assert.ok((await asOwner(home, alice, 'DELETE', `/trust/friend/${bob.id}`)).ok)
+      await until(async () => !(await isKnown(third, bob, alice)))
     })
   })
 
