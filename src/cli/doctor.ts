@@ -12,6 +12,7 @@ import { strayObjects, wrongFiles } from '../file/compare-contents.ts'
 import { hasFileStorage, openFileBytes } from '../file/open-bytes.ts'
 import { findIncarnation } from '../incarnation/incarnation.ts'
 import { addressWarning, otherKnownAddress } from '../config/known-address.ts'
+import { everyAddressWarning } from '../config/every-address.ts'
 import { plainHttpWarning } from '../config/plain-http.ts'
 import { settingIn } from '../config/secret-file.ts'
 import { countAllPeers } from '../moving/arrival-store.ts'
@@ -56,6 +57,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(`address   ${publicUrlOf(config)}`)
   const warning = plainHttpWarning({ baseUrl: publicUrlOf(config), config })
   if (warning !== null) print(`http      ${warning}`)
+  print(`port      ${everyAddressWarning(config) ?? `${config.port} of ${config.host}`}`)
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)

@@ -186,12 +186,11 @@ export const options = {
     byDefault: 3000,
     text: 'The port to listen on; 0 chooses a free port.',
   }),
-  host: text<string | null>({
+  host: text<string>({
     env: 'HOST',
-    byDefault: (mode) => (mode === 'development' ? 'localhost' : null),
+    byDefault: 'localhost',
     values: 'name or address',
-    text: 'The address to listen on.',
-    defaultText: '`localhost` (IPv4 and IPv6) in development, else every address of the machine',
+    text: 'The address to listen on. `localhost` is this machine alone, by IPv4 and IPv6, which fits a proxy on the same machine. `0.0.0.0` is every IPv4 address, and `::` every address: a container needs one of them, and the Dockerfile of `troupe new` sets it.',
   }),
   baseUrl: text<string | null>(
     {

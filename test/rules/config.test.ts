@@ -132,8 +132,7 @@ const rows: Readonly<Record<string, Row>> = {
   port: number('PORT', 3000, [0, 65535]),
   host: {
     env: 'HOST',
-    byDefault: null,
-    inDevelopment: 'localhost',
+    byDefault: 'localhost',
     text: '::1',
     value: '::1',
     code: '10.0.0.1',
@@ -599,6 +598,7 @@ describe('the settings', () => {
       ['port', Number.NaN, 'Option port must be a whole number from 0 to 65535.'],
       ['port', 65_536, 'Option port must be a whole number from 0 to 65535.'],
       ['host', 5, 'Option host must be a string.'],
+      ['host', null, 'Option host must be a string.'],
       ['baseUrl', 'example.com', 'Option baseUrl must be an http or https URL.'],
       ['devtest', 'true', 'Option devtest must be true or false.'],
       ['devtest', 1, 'Option devtest must be true or false.'],

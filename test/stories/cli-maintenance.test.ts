@@ -265,12 +265,31 @@ describe('troupe doctor', () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(
       stdout,
-      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actor, a change waits \d+\.\d ms for the disk[^\n]*\nEverything that a start needs is present\.\n$/,
+      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nport {6}3000 of localhost\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actor, a change waits \d+\.\d ms for the disk[^\n]*\nEverything that a start needs is present\.\n$/,
     )
     assert.ok(!stdout.includes(key.slice(3)))
   })
 
   const settings = { TROUPE_SECRET_KEYS: key, BASE_URL: 'https://troupe.example.com' }
+
+  it('names a port on every address, with what others can do there', async () => {
+    const lineOf = async (env: Record<string, string>): Promise<string | undefined> => {
+      const { code, stdout } = await place.run(['doctor'], { env: { ...settings, ...env } })
+      assert.equal(code, 0)
+      return stdout.split('\n').find((line) => line.startsWith('port '))
+    }
+    const remedy =
+      'Set HOST=localhost when the proxy runs on this machine. In a container, publish the port to the proxy alone.'
+    assert.equal(
+      await lineOf({ HOST: '0.0.0.0', PORT: '8080' }),
+      `port      HOST is 0.0.0.0: every network of this machine reaches port 8080 without the proxy, unencrypted. ${remedy}`,
+    )
+    assert.equal(
+      await lineOf({ HOST: '::', TROUPE_TRUSTED_PROXIES: '1' }),
+      `port      HOST is ::: every network of this machine reaches port 3000 without the proxy, unencrypted, and can forge the address in X-Forwarded-For. ${remedy}`,
+    )
+    assert.equal(await lineOf({ HOST: '10.0.0.1' }), 'port      3000 of 10.0.0.1')
+  })
 
   it('creates no database, and reports that a start would', async () => {
     const { code, stdout, stderr } = await place.run(['doctor'], { env: settings })

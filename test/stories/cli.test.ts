@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { networkInterfaces } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { createPostgresDatabase } from '../support/stores.ts'
@@ -381,7 +382,31 @@ describe('troupe serve', () => {
     )
   })
 
-  it('serves on every address, without test endpoints and without a key file (OPS-09)', async () => {
+  it('serves on this machine alone, unless HOST names every address', async () => {
+    const [outside] = Object.values(networkInterfaces())
+      .flatMap((found) => found ?? [])
+      .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    const statuses = async (host: Record<string, string>): Promise<readonly (number | string)[]> => {
+      const { program, url } = await start(['serve', 'app.ts'], { ...production, ...host })
+      const { port } = new URL(url)
+      const answers = await Promise.all(
+        ['127.0.0.1', ...(outside === undefined ? [] : [outside.address])].map((address) =>
+          fetch(`http://${address}:${port}/health/live`).then(
+            ({ status }) => status,
+            () => 'refused',
+          ),
+        ),
+      )
+      program.signal('SIGTERM')
+      await program.ended
+      return answers
+    }
+    const others = (answer: number | string): readonly (number | string)[] => (outside === undefined ? [] : [answer])
+    assert.deepEqual(await statuses({}), [200, ...others('refused')])
+    assert.deepEqual(await statuses({ HOST: '0.0.0.0' }), [200, ...others(200)])
+  })
+
+  it('serves in production without test endpoints and without a key file (OPS-09)', async () => {
     const { program, url } = await start(['serve', 'app.ts'], withCreation)
     assert.match(
       (await program.prints(/^.*\n/))[0],

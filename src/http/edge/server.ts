@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../../config/options.ts'
 import type { Handle } from './request.ts'
+import { isEveryAddress } from '../../config/every-address.ts'
 import { limitBodyTime } from './body-deadlines.ts'
 import { nodeHttp } from './node-http.ts'
 import { toNodeListener } from './node.ts'
@@ -63,7 +64,7 @@ export async function listen(config: Config): Promise<Address> {
   }
   const servers = await open(config, onRequest)
   const [{ port }] = servers
-  const url = `http://${config.host === null || config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : bracketed(config.host)}:${port}`
+  const url = `http://${isEveryAddress(config.host) ? 'localhost' : bracketed(config.host)}:${port}`
   return {
     url,
     serve(service) {
@@ -117,13 +118,8 @@ function isAbsent(error: unknown): boolean {
   return cause?.code === 'EADDRNOTAVAIL' || cause?.code === 'EAFNOSUPPORT'
 }
 
-/** Listens on one address. @param host Null for every address of the machine. */
-async function listenOn(
-  config: Config,
-  port: number,
-  host: string | null,
-  onRequest: RequestListener,
-): Promise<OpenServer> {
+/** Listens on one address, or on every address of the machine. */
+async function listenOn(config: Config, port: number, host: string, onRequest: RequestListener): Promise<OpenServer> {
   let isEnding = false
   const server = createServer(config, (request, response) => {
     if (isEnding) response.shouldKeepAlive = false
@@ -133,7 +129,7 @@ async function listenOn(
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(new ListenError(complaint(error, config), { cause: error })),
     )
-    server.listen({ port, host: host ?? undefined }, resolve)
+    server.listen({ port, host }, resolve)
   })
   return {
     port: (server.address() as AddressInfo).port,
@@ -207,7 +203,7 @@ function bracketed(host: string): string {
 }
 
 function complaint(error: NodeJS.ErrnoException, config: Config): string {
-  const where = `port ${config.port}${config.host === null ? '' : ` of ${config.host}`}`
+  const where = `port ${config.port} of ${config.host}`
   switch (error.code) {
     case 'EADDRINUSE':
       return `Cannot listen on ${where}: another program uses it; choose another with PORT.`
