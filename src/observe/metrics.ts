@@ -122,26 +122,33 @@ function collectFromProcess(): void {
   for (const kind of ['resources', 'handles', 'requests']) ofProcess.removeSingleMetric(`nodejs_active_${kind}_total`)
 }
 
+/** Each has three labels with values from a bounded set. */
+function createDurations() {
+  return {
+    requests: new Durations('troupe_http_request_duration_seconds', 'Duration of requests, by route', [
+      'route',
+      'method',
+      'status',
+    ]),
+    mcpCalls: new Durations(
+      'troupe_mcp_call_duration_seconds',
+      'Duration of calls by AI clients, by method, declared tool and outcome',
+      ['method', 'tool', 'outcome'],
+    ),
+    operations: new Durations(
+      'troupe_operation_duration_seconds',
+      'Duration of calls of methods and actions, by declared name and outcome',
+      ['kind', 'name', 'outcome'],
+    ),
+  }
+}
+
 export function createMetrics(version: string): Metrics {
   const registry = new Registry()
   if (ofProcess.getMetricsAsArray().length === 0) collectFromProcess()
   const hosts = new HostLabels(maxHosts)
   const metrics = createInstruments(registry)
-  const requests = new Durations('troupe_http_request_duration_seconds', 'Duration of requests, by route', [
-    'route',
-    'method',
-    'status',
-  ])
-  const mcpCalls = new Durations(
-    'troupe_mcp_call_duration_seconds',
-    'Duration of calls by AI clients, by method, declared tool and outcome',
-    ['method', 'tool', 'outcome'],
-  )
-  const operations = new Durations(
-    'troupe_operation_duration_seconds',
-    'Duration of calls of methods and actions, by declared name and outcome',
-    ['kind', 'name', 'outcome'],
-  )
+  const { requests, mcpCalls, operations } = createDurations()
   metrics.info.set({ version }, 1)
   // Every request changes these several times, and a change of an instrument costs more than an addition.
   let running = 0

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { HostLabels } from '../../src/observe/host-labels.ts'
 import type { App } from '../../src/troupe.ts'
+import { documentedMetrics } from '../support/documented-metrics.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { authorizeClient, listen } from '../support/mcp-client.ts'
 import { requestTokens } from '../support/oauth-client.ts'
@@ -347,16 +347,7 @@ describe('the metrics of peers', () => {
 })
 
 describe('the table of metrics in docs/operations.md', () => {
-  const table = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
-    .split('## Metrics')[1]
-    ?.split('\n## ')[0]
-  const rows = [...(table ?? '').matchAll(/^\| `(troupe_\w+)` \|([^|]*)\|([^|]*)\|/gm)].map(
-    ([, name = '', type = '', labels = '']) => ({
-      name,
-      type: type.trim(),
-      labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
-    }),
-  )
+  const rows = documentedMetrics()
 
   it('lists every metric of the service with its type, and no other', async () => {
     const service = await start()
