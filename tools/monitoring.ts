@@ -8,7 +8,7 @@ interface Alert {
   readonly expression: string
   /** How long the expression must hold, such as `5m`. */
   readonly for: string
-  /** `page`: people notice it now. `ticket`: somebody looks at it during the day. */
+  /** `page`: people notice it now. `ticket`: an operator looks at it during the day. */
   readonly severity: 'page' | 'ticket'
   readonly summary: string
   /** The first thing to do. */

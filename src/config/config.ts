@@ -39,7 +39,7 @@ export function readOptions<More extends OptionTable>(
   const config = Object.fromEntries(
     Object.entries(all).map(([name, option]) => [name, name === 'mode' ? mode : read(name, option, mode)]),
   ) as unknown as Config & ConfigOf<More>
-  // A wrong value is named as wrong, and not as missing too.
+  // A wrong value leads to one problem.
   for (const { names, problem } of contradictions(config))
     if (problem !== null && ![...names, 'mode'].some((name) => wrong.has(name))) problems.add(problem)
   return { ...config, ...sharedTimeouts(config.peerTimeoutSeconds, code, env) }

@@ -111,7 +111,7 @@ export interface Store {
   writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>, origin?: string): Promise<T>
   /** Checks that the database answers. @throws ServiceError `store_unavailable` */
   ping(): Promise<void>
-  /** What the database takes now, for operators. @throws ServiceError `store_unavailable` */
+  /** Returns the space that the database takes, for operators. @throws ServiceError `store_unavailable` */
   usage(): Promise<StoreUsage>
   close(): Promise<void>
 }
@@ -119,7 +119,7 @@ export interface Store {
 export interface StoreUsage {
   /** Bytes of the database with its log of changes. Null: it is in memory, or distributed over servers. */
   readonly bytes: number | null
-  /** Bytes that the disk of a database file has left. Null: the database is no file. */
+  /** Bytes that the disk of a database file has left. Null: the database is not a file. */
   readonly freeBytes: number | null
   /** Changes and snapshots that wait for a connection. */
   readonly waiting: number
