@@ -18,8 +18,9 @@ import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
 import { deleteExpiredApprovals } from './operation/approval-store.ts'
 import { createHistory } from './history/create.ts'
-import { createFiles, type FileNeeds } from './file/create.ts'
-import { openFileBytes } from './file/open-bytes.ts'
+import { createFiles } from './file/create.ts'
+import { createObjects, type ObjectNeeds } from './object/create.ts'
+import { openFileBytes } from './object/open-bytes.ts'
 import { fileEvent } from './job/change-event.ts'
 import { createScheduledBackups } from './backup/scheduled-backups.ts'
 import { createJobs } from './job/create.ts'
@@ -45,7 +46,7 @@ import { createPermission, createTrust } from './trust/create.ts'
 import { RedeclaredTypes } from './trust/declared/redeclared-types.ts'
 import { createUndo } from './undo/create.ts'
 import type { ThirdPartyService } from './connection/configured.ts'
-import type { FileBytes } from './file/file-bytes.ts'
+import type { FileBytes } from './object/file-bytes.ts'
 import type { PeerClient } from './peer/peer-client.ts'
 import type { RelationshipRules } from './permission/permission.ts'
 import type { ChangeSink } from './property/change.ts'
@@ -112,7 +113,8 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...outbox,
     ...property,
     ...base.job,
-    ...base.fileModule,
+    ...base.objects,
+    files: base.files,
     changeSinks: base.changeSinks,
     ...peers.trust,
     ...peers.operation,
@@ -174,7 +176,9 @@ function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue
     deleteRemoved: property.removedLists.wake,
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
-  const fileModule = createFileRoom(runtime, options, { permission, job, actorsDeleting: actorModule.actorsDeleting })
+  const objects = createStorage(runtime, options, { ...job, ...actorModule })
+  const files = createFiles(runtime, { ...objects, permission })
+  files.changed.on((tx, actor, { name, file }) => job.events.record(tx, actor, [fileEvent(name, file)]))
   const declared = new Declared(registry, config.mcp ? catalogue : null)
   return {
     delivery,
@@ -190,7 +194,7 @@ function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue
       history,
       undo: createUndo(runtime, { history, property }),
       transactions,
-      ...createArchives(runtime, { property, job, fileModule }),
+      ...createArchives(runtime, { property, job, objects, files }),
     },
     property,
     accounts,
@@ -198,28 +202,22 @@ function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue
     declared,
     job,
     changeSinks,
-    fileModule,
+    objects,
+    files,
   }
 }
 
-/** Creates the room for files, which tells the jobs of changed files, and the scheduled backups of the bytes. */
-function createFileRoom(
+/** Creates the storage of objects, and the scheduled backups of their bytes. */
+function createStorage(
   runtime: Runtime,
   options: RoomOptions,
-  { job, ...needs }: Omit<FileNeeds, 'bytes'> & { readonly job: ReturnType<typeof createJobs> },
+  { jobs, actorsDeleting }: Pick<ObjectNeeds, 'actorsDeleting'> & Pick<ReturnType<typeof createJobs>, 'jobs'>,
 ) {
   const { config } = runtime
-  const room = createFiles(runtime, {
-    ...needs,
-    bytes: options.fileBytes ?? openFileBytes(config, options.inMemory === true),
-  })
-  room.files.changed.on((tx, actor, { name, file }) => job.events.record(tx, actor, [fileEvent(name, file)]))
-  const backups = createScheduledBackups(runtime, {
-    bytes: room.fileBytes,
-    shutdownMs: config.shutdownSeconds * 1000,
-  })
-  if (backups !== null) job.jobs.add(backups)
-  return room
+  const bytes = options.fileBytes ?? openFileBytes(config, options.inMemory === true)
+  const backups = createScheduledBackups(runtime, { bytes, shutdownMs: config.shutdownSeconds * 1000 })
+  if (backups !== null) jobs.add(backups)
+  return createObjects(runtime, { bytes, actorsDeleting })
 }
 
 /** Creates the rooms for relationships, operations, and both sides of subscriptions. */
@@ -257,9 +255,9 @@ function createPeerModules(runtime: Runtime, base: ReturnType<typeof createBase>
     trust,
     replica,
     archive: base.actorContent,
-    bytes: base.fileModule.fileBytes,
+    bytes: base.objects.fileBytes,
     wakeDeliveries: delivery.wake,
-    wakeUnused: base.fileModule.unusedObjects.wake,
+    wakeUnused: base.objects.unusedObjects.wake,
     removedLists: property.removedLists,
   })
   return { trust, operation, publication, replica, moving }

@@ -1,5 +1,5 @@
-import type { FileBytes } from '../file/file-bytes.ts'
-import type { FileModule } from '../file/create.ts'
+import type { Files } from '../file/files.ts'
+import type { ObjectModule } from '../object/create.ts'
 import { workerDeps, type JobModule } from '../job/create.ts'
 import { JobWorker } from '../job/worker.ts'
 import type { PropertyModule } from '../property/create.ts'
@@ -13,13 +13,14 @@ import { createScheduledExports } from './scheduled/scheduled-exports.ts'
 interface ArchiveNeeds {
   readonly property: PropertyModule
   readonly job: Pick<JobModule, 'jobs'>
-  readonly fileModule: Pick<FileModule, 'files' | 'unusedObjects'> & { readonly fileBytes: FileBytes }
+  readonly objects: ObjectModule
+  readonly files: Files
 }
 
 export type ArchiveModule = ReturnType<typeof createArchives>
 
-export function createArchives(runtime: Runtime, { property, job, fileModule }: ArchiveNeeds) {
-  const { files, fileBytes: bytes, unusedObjects } = fileModule
+export function createArchives(runtime: Runtime, { property, job, objects, files }: ArchiveNeeds) {
+  const { fileBytes: bytes, unusedObjects } = objects
   const archives = new Archives({ ...runtime, ...property, bytes })
   const imports: ArchiveImports = new ArchiveImports({
     ...runtime,

@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Actor } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
-import type { FileBytes } from '../file/file-bytes.ts'
+import type { FileBytes } from '../object/file-bytes.ts'
 import { type JsonText, known, object, stringText } from '../json/json.ts'
 import { type ArchivedItem, archivedItems, archivedList, type IndexedItem, type ItemFormat } from '../list/list.ts'
 import type { UnreadProperty } from '../property/property-store.ts'

@@ -10,8 +10,8 @@ import { createInterface } from 'node:readline'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { quoted, ServiceError } from '../errors.ts'
-import { isObjectKey } from '../file/file-bytes.ts'
-import { codeOf, usable, writeWholeFile } from '../file/disk.ts'
+import { isObjectKey } from '../object/file-bytes.ts'
+import { codeOf, usable, writeWholeFile } from '../object/disk.ts'
 import { isRecord } from '../json/is-record.ts'
 
 /** The version of the format. */

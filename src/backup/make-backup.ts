@@ -3,7 +3,7 @@
  * never change, and a hold keeps those that the service deletes meanwhile, so both belong together.
  */
 import { ServiceError } from '../errors.ts'
-import type { FileBytes } from '../file/file-bytes.ts'
+import type { FileBytes } from '../object/file-bytes.ts'
 import { findIncarnation, markCopy } from '../incarnation/incarnation.ts'
 import { copySqliteFile, openStore } from '../open-store.ts'
 import { release } from '../release.ts'

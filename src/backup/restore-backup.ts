@@ -6,8 +6,8 @@ import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { quoted, ServiceError } from '../errors.ts'
-import { syncFolders, usable, writeWholeFile } from '../file/disk.ts'
-import type { FileBytes } from '../file/file-bytes.ts'
+import { syncFolders, usable, writeWholeFile } from '../object/disk.ts'
+import type { FileBytes } from '../object/file-bytes.ts'
 import { markCopy, restoreSetting } from '../incarnation/incarnation.ts'
 import {
   damageOfSqliteFile,

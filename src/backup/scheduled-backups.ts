@@ -2,8 +2,8 @@
 import type { DeclaredSchedule } from '../app/background/background-declarations.ts'
 import { timingOf } from '../app/background/schedule-timing.ts'
 import { ConfigError } from '../config/config.ts'
-import type { FileBytes } from '../file/file-bytes.ts'
-import { hasFileStorage } from '../file/open-bytes.ts'
+import type { FileBytes } from '../object/file-bytes.ts'
+import { hasFileStorage } from '../object/open-bytes.ts'
 import { Schedules } from '../job/schedules.ts'
 import type { Runtime } from '../runtime.ts'
 

@@ -19,9 +19,9 @@ import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Timers } from '../timers.ts'
-import { abandon } from './abandon-object.ts'
-import { Arriving } from './arriving.ts'
-import type { ByteRange, FileBytes, OpenObject } from './file-bytes.ts'
+import { abandon } from '../object/abandon-object.ts'
+import { Arriving } from '../object/arriving.ts'
+import type { ByteRange, FileBytes, OpenObject } from '../object/file-bytes.ts'
 import { checkFileName } from './file-name.ts'
 import {
   deleteFile,
@@ -29,17 +29,15 @@ import {
   findFile,
   findFiles,
   findUsage,
-  insertObject,
-  keepObject,
   putFile,
   putUsage,
-  releaseObject,
   type StoredFile,
 } from './file-store.ts'
+import { insertObject, keepObject, releaseObject } from '../object/object-store.ts'
 import { checkedType } from './media-type.ts'
-import { leased } from './object-lease.ts'
+import { leased } from '../object/object-lease.ts'
 import { fileBytesQuota, filesQuota } from './quotas.ts'
-import { objectLeaseMs } from './unused-objects.ts'
+import { objectLeaseMs } from '../object/unused-objects.ts'
 
 export interface FileAccess {
   readonly actorId: string

@@ -1,5 +1,5 @@
 import type { ArchiveModule } from '../archive/create.ts'
-import type { FileBytes } from '../file/file-bytes.ts'
+import type { FileBytes } from '../object/file-bytes.ts'
 import { workerDeps, type JobModule } from '../job/create.ts'
 import { Cleaning } from '../job/cleaning.ts'
 import { JobWorker } from '../job/worker.ts'

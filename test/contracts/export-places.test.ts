@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { ExportBucket } from '../../src/archive/scheduled/export-bucket.ts'
 import { ExportFolder } from '../../src/archive/scheduled/export-folder.ts'
 import { type ExportPlace, fileOfActor, runOf } from '../../src/archive/scheduled/export-place.ts'
-import { s3Settings } from '../../src/file/s3-objects.ts'
+import { s3Settings } from '../../src/object/s3-objects.ts'
 import { type FakeS3, startS3, testKey } from '../support/s3.ts'
 
 let folder = ''

@@ -1,5 +1,5 @@
 /** Scheduled exports in a bucket of an S3-compatible store. */
-import { S3Objects, type S3Settings } from '../../file/s3-objects.ts'
+import { S3Objects, type S3Settings } from '../../object/s3-objects.ts'
 import { completeFile, type ExportPlace, isRun } from './export-place.ts'
 
 /** Objects that are deleted at the same time. */

@@ -1,7 +1,7 @@
 /** Scheduled exports in a folder. */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { codeOf, usable, writeWholeFile } from '../../file/disk.ts'
+import { codeOf, usable, writeWholeFile } from '../../object/disk.ts'
 import { completeFile, type ExportPlace, isRun } from './export-place.ts'
 
 const deleting = 'delete an old export'

@@ -2,7 +2,7 @@
 import type { DeclaredSchedule } from '../../app/background/background-declarations.ts'
 import { timingOf } from '../../app/background/schedule-timing.ts'
 import type { Config } from '../../config/options.ts'
-import type { FileBytes } from '../../file/file-bytes.ts'
+import type { FileBytes } from '../../object/file-bytes.ts'
 import { Schedules } from '../../job/schedules.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { ExportPlace } from './export-place.ts'
@@ -43,7 +43,7 @@ export async function openExportPlace(
 ): Promise<ExportPlace> {
   if (!where.startsWith('s3:')) return new (await import('./export-folder.ts')).ExportFolder(where)
   const { ExportBucket } = await import('./export-bucket.ts')
-  const { s3Settings } = await import('../../file/s3-objects.ts')
+  const { s3Settings } = await import('../../object/s3-objects.ts')
   const key = { accessKeyId: exportsAccessKeyId ?? '', secretAccessKey: exportsSecretAccessKey ?? '' }
   return new ExportBucket(s3Settings(where, key))
 }

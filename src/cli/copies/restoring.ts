@@ -2,7 +2,7 @@
 import type { RestoreDeps } from '../../archive/restore-actor.ts'
 import type { Config } from '../../config/options.ts'
 import { builtInTables } from '../../features/features.ts'
-import { openFileBytes } from '../../file/open-bytes.ts'
+import { openFileBytes } from '../../object/open-bytes.ts'
 import { RemovedLists } from '../../list/removed-lists.ts'
 import { createLog } from '../../observe/log.ts'
 import { keyRingOf } from '../../open-runtime.ts'

@@ -2,7 +2,7 @@
  * The response with the content of a file. Peers and programs may have stored it, so a browser must never run it in the origin
  * of the owner's pages: it is downloaded, its type is not guessed, and opened as a document it has an origin of its own.
  */
-import type { ByteRange, OpenObject } from '../../../file/file-bytes.ts'
+import type { ByteRange, OpenObject } from '../../../object/file-bytes.ts'
 import type { FileFacts } from '../../../file/file-store.ts'
 import type { HttpResponse } from '../../edge/response.ts'
 

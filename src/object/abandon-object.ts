@@ -1,7 +1,7 @@
 /** Gives up an object whose content did not become a file. */
 import type { Log } from '../observe/log.ts'
 import type { Store } from '../store/store.ts'
-import { abandonObject, type ObjectKey } from './file-store.ts'
+import { abandonObject, type ObjectKey } from './object-store.ts'
 
 export interface AbandonDeps {
   readonly store: Pick<Store, 'write'>

@@ -2,7 +2,7 @@
 import type { Log } from '../observe/log.ts'
 import type { Store } from '../store/store.ts'
 import type { Cancel, Timers } from '../timers.ts'
-import { type ObjectKey, renewObject } from './file-store.ts'
+import { type ObjectKey, renewObject } from './object-store.ts'
 import { objectLeaseMs } from './unused-objects.ts'
 
 interface LeaseDeps {
