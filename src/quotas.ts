@@ -1,7 +1,7 @@
 /** The quotas of the core and of features, in the order of the figures. */
 import { bytesQuota } from './actor/quotas.ts'
 import { keysQuota } from './authorization-server/client-store.ts'
-import { fileBytesQuota, filesQuota } from './file/quotas.ts'
+import { fileBytesQuota, filesQuota } from './features/files/quotas.ts'
 import { itemsQuota, namesQuota } from './property/quotas.ts'
 import type { Quota } from './quota/quota.ts'
 import type { Table } from './table/table.ts'

@@ -1,7 +1,7 @@
 /** The content of records that every import reads: the header, values, lists and files. */
 import { parseActorId } from '../actor/actor.ts'
 import { quoted, ServiceError } from '../errors.ts'
-import type { putFile } from '../file/file-store.ts'
+import type { putFile } from '../features/files/file-store.ts'
 import { type JsonText, stringValue } from '../json/json.ts'
 import type { ArchivedItem, ArchivedList } from '../list/list.ts'
 import type { ArchiveRecord } from './archive-reader.ts'

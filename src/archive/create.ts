@@ -1,4 +1,4 @@
-import type { Files } from '../file/files.ts'
+import type { Files } from '../features/files/files.ts'
 import type { ObjectModule } from '../object/create.ts'
 import { workerDeps, type JobModule } from '../job/create.ts'
 import { JobWorker } from '../job/worker.ts'

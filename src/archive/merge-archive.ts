@@ -3,7 +3,7 @@
  * subscriptions, history and limits apply. What is there already stays as it is, so a repeated import continues.
  */
 import { isTemporary, ServiceError } from '../errors.ts'
-import type { Files } from '../file/files.ts'
+import type { Files } from '../features/files/files.ts'
 import { equal } from '../json/equal.ts'
 import type { JsonText } from '../json/json.ts'
 import type { ArchivedItem } from '../list/list.ts'

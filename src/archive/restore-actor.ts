@@ -17,7 +17,7 @@ import {
 import { replaceLookups } from '../actor/lookup.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import type { FileBytes } from '../object/file-bytes.ts'
-import { putFile } from '../file/file-store.ts'
+import { putFile } from '../features/files/file-store.ts'
 import { insertObject, keepObject } from '../object/object-store.ts'
 import { objectLeaseMs } from '../object/unused-objects.ts'
 import { type JsonText, known, stringValue } from '../json/json.ts'

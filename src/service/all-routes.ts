@@ -19,7 +19,7 @@ import { appCallbackRoutes, callbackRoutes } from '../http/routes/peers/callback
 import { devtestProxyRoutes } from '../http/routes/peers/devtest-proxy.ts'
 import { devtestRoutes } from '../http/routes/system/devtest.ts'
 import { factoryRoutes } from '../pages/sign-in/routes/factory.ts'
-import { fileRoutes } from '../http/routes/files/files.ts'
+import { fileRoutes } from '../features/files/routes/files.ts'
 import { listRoutes } from '../http/routes/actor/lists.ts'
 import { liveRoutes } from '../http/routes/actor/live.ts'
 import { mcpRoutes } from '../http/routes/system/mcp.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { bytesQuota } from '../../src/actor/quotas.ts'
-import { filesQuota } from '../../src/file/quotas.ts'
+import { filesQuota } from '../../src/features/files/quotas.ts'
 import { itemsQuota, namesQuota } from '../../src/property/quotas.ts'
 import { archiveOf, linesOf, planned, replaced } from '../support/archives.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'

@@ -13,7 +13,7 @@ import {
 } from '../../archive/replace-actor.ts'
 import { putEntries } from '../../audit-log/audit-log-store.ts'
 import type { Config } from '../../config/options.ts'
-import { fileBytesQuota, filesQuota } from '../../file/quotas.ts'
+import { fileBytesQuota, filesQuota } from '../../features/files/quotas.ts'
 import { keepValues } from '../../history/history-store.ts'
 import { insertChanges } from '../../live/change-store.ts'
 import { beginWork } from '../../moving/arrival-store.ts'

@@ -1,5 +1,5 @@
 /** The files of the actor. */
-import type { PageGroup } from '../shared/page-group.ts'
+import type { PageGroup } from '../../../pages/shared/page-group.ts'
 import { filePageRoutes } from './routes.ts'
 import { filesPage } from './view.ts'
 

@@ -1,11 +1,11 @@
 /** View of `/<actor>/www/files`: the files of the actor, and the forms to store and delete one. */
 import { html } from 'hono/html'
-import type { Messages } from '../languages/language.ts'
-import { formField, verbatim } from '../shared/form-field.ts'
-import { deletion } from '../shared/forms.ts'
-import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
-import { momentView } from '../shared/time.ts'
-import type { Html } from '../shared/values.ts'
+import type { Messages } from '../../../pages/languages/language.ts'
+import { formField, verbatim } from '../../../pages/shared/form-field.ts'
+import { deletion } from '../../../pages/shared/forms.ts'
+import { actorPage, following, forgeryField, type PageContext } from '../../../pages/shared/layout.ts'
+import { momentView } from '../../../pages/shared/time.ts'
+import type { Html } from '../../../pages/shared/values.ts'
 import type { FileRow, FilesValues } from './values.ts'
 
 export function filesPage(values: FilesValues, context: PageContext): Html {

@@ -1,5 +1,5 @@
 /** The media types of files. */
-import { quoted, ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../../errors.ts'
 
 export const defaultType = 'application/octet-stream'
 const longestType = 255

@@ -1,9 +1,9 @@
 /** The files of an actor, for application code. */
-import type { FileContent, FileInfo, FileOptions, FilesHandle, OpenFile } from '../app/files/file-handle.ts'
-import { ServiceError } from '../errors.ts'
-import type { ByteRange, OpenObject } from '../object/file-bytes.ts'
-import type { FileFacts } from '../file/file-store.ts'
-import { type FileAccess, type FileCondition, type Files, maxFilesListed, fileVersionOf } from '../file/files.ts'
+import type { FileContent, FileInfo, FileOptions, FilesHandle, OpenFile } from '../../app/files/file-handle.ts'
+import { ServiceError } from '../../errors.ts'
+import type { ByteRange, OpenObject } from '../../object/file-bytes.ts'
+import type { FileFacts } from './file-store.ts'
+import { type FileAccess, type FileCondition, type Files, maxFilesListed, fileVersionOf } from './files.ts'
 
 export function filesHandle(files: Files, access: FileAccess): FilesHandle {
   return {

@@ -1,7 +1,7 @@
 /** Routes of `/<actor>/www/files`, the page of files. */
-import { defineRoute } from '../../http/dispatch/define-route.ts'
-import type { Route } from '../../http/dispatch/route.ts'
-import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
+import { defineRoute } from '../../../http/dispatch/define-route.ts'
+import type { Route } from '../../../http/dispatch/route.ts'
+import { errorResponses, formResponses, pageResponses } from '../../../http/dispatch/schemas.ts'
 import { changeFiles, type FilePageDeps, fileForm, filesQuery, showFiles } from './file-pages.ts'
 
 export function filePageRoutes(deps: FilePageDeps): readonly Route[] {

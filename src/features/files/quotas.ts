@@ -1,5 +1,5 @@
 /** The quotas of files. `Files` keeps and checks them, because it knows the size before it stores the bytes. */
-import type { Quota } from '../quota/quota.ts'
+import type { Quota } from '../../quota/quota.ts'
 
 const remedy = 'Delete files that are not needed.'
 

@@ -1,6 +1,6 @@
 /** The rule for the names of files. */
-import { quoted, ServiceError } from '../errors.ts'
-import { toNfc } from '../json/nfc.ts'
+import { quoted, ServiceError } from '../../errors.ts'
+import { toNfc } from '../../json/nfc.ts'
 
 /** In UTF-8 bytes, as for properties. */
 export const maxFileNameBytes = 1024

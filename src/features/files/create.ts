@@ -1,6 +1,6 @@
-import type { ObjectModule } from '../object/create.ts'
-import type { Permission } from '../permission/permission.ts'
-import type { Runtime } from '../runtime.ts'
+import type { ObjectModule } from '../../object/create.ts'
+import type { Permission } from '../../permission/permission.ts'
+import type { Runtime } from '../../runtime.ts'
 import { Files } from './files.ts'
 
 export function createFiles(

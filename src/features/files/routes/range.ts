@@ -1,5 +1,5 @@
 /** Range requests (RFC 9110 section 14). */
-import type { HttpRequest } from '../../edge/request.ts'
+import type { HttpRequest } from '../../../http/edge/request.ts'
 
 export interface Range {
   /** The first byte. */

@@ -1,6 +1,6 @@
 /** Values of the page of files. */
-import type { Moment } from '../shared/time.ts'
-import type { ActorPageValues } from '../shared/values.ts'
+import type { Moment } from '../../../pages/shared/time.ts'
+import type { ActorPageValues } from '../../../pages/shared/values.ts'
 
 export interface FileRow {
   /** The name as the forms send it. */

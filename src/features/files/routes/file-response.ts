@@ -3,8 +3,8 @@
  * of the owner's pages: it is downloaded, its type is not guessed, and opened as a document it has an origin of its own.
  */
 import type { ByteRange, OpenObject } from '../../../object/file-bytes.ts'
-import type { FileFacts } from '../../../file/file-store.ts'
-import type { HttpResponse } from '../../edge/response.ts'
+import type { FileFacts } from '../file-store.ts'
+import type { HttpResponse } from '../../../http/edge/response.ts'
 
 const policy = "default-src 'none'; frame-ancestors 'none'; sandbox"
 /** A browser may keep the content, and asks each time whether it may still show it. */

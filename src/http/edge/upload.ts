@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 import { Readable as ReadableOf } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '../../errors.ts'
-import { Params } from '../../http/edge/params.ts'
-import type { HttpRequest } from '../../http/edge/request.ts'
+import { Params } from './params.ts'
+import type { HttpRequest } from './request.ts'
 
 export interface Upload {
   /** Fields that stand before the file. */
