@@ -11,8 +11,7 @@
  * }
  * ```
  */
-export type { Pages, PageValues } from './pages/all-pages.ts'
-export type { OwnPages } from './pages/shared/page-set.ts'
+export type { OwnPages, Pages, PageValues } from './features/pages.ts'
 export type { ActorPageValues, Html, SiteValues } from './pages/shared/values.ts'
 export type { ConsoleOptions, MessageOverrides, Messages } from './pages/languages/language.ts'
 export type { EnglishNoun } from './pages/languages/english.ts'

@@ -18,10 +18,8 @@ import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
 import { deleteExpiredApprovals } from './operation/approval-store.ts'
 import { createHistory } from './history/create.ts'
-import { createFiles } from './features/files/create.ts'
 import { createObjects, type ObjectNeeds } from './object/create.ts'
 import { openFileBytes } from './object/open-bytes.ts'
-import { fileEvent } from './job/change-event.ts'
 import { createScheduledBackups } from './backup/scheduled-backups.ts'
 import { createJobs } from './job/create.ts'
 import { connectionAct } from './operation/approval-act.ts'
@@ -114,7 +112,6 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...property,
     ...base.job,
     ...base.objects,
-    files: base.files,
     changeSinks: base.changeSinks,
     ...peers.trust,
     ...peers.operation,
@@ -177,8 +174,6 @@ function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
   const objects = createStorage(runtime, options, { ...job, ...actorModule })
-  const files = createFiles(runtime, { ...objects, permission })
-  files.changed.on((tx, actor, { name, file }) => job.events.record(tx, actor, [fileEvent(name, file)]))
   const declared = new Declared(registry, config.mcp ? catalogue : null)
   return {
     delivery,
@@ -194,7 +189,7 @@ function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue
       history,
       undo: createUndo(runtime, { history, property }),
       transactions,
-      ...createArchives(runtime, { property, job, objects, files }),
+      ...createArchives(runtime, { property, job, objects }),
     },
     property,
     accounts,
@@ -203,7 +198,6 @@ function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue
     job,
     changeSinks,
     objects,
-    files,
   }
 }
 

@@ -12,7 +12,9 @@ import type { Notices } from './outbox/notices.ts'
 import { Problems } from './config/config-error.ts'
 import type { ConsoleOptions } from './pages/languages/language.ts'
 import { Languages } from './pages/languages/languages.ts'
-import { type OwnPages, pageSet } from './pages/shared/page-set.ts'
+import type { OwnPages } from './features/pages.ts'
+import { groupsWith } from './pages/all-pages.ts'
+import { pageSet } from './pages/shared/page-set.ts'
 import type { Templates } from './pages/shared/templates.ts'
 import { ratesOf } from './rate-limit/rates.ts'
 import type { RuntimeOptions } from './runtime.ts'
@@ -64,8 +66,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const catalogue = catalogueOf(options.registry)
   await requireLinearTools(catalogue)
   const languages = new Languages(options.console)
-  const pages = pageSet(options.pages ?? {}, templates, languages)
   const { features = builtInFeatures, changeSink } = options
+  const groups = groupsWith(features.flatMap(({ pages }) => pages ?? []))
+  const pages = pageSet(options.pages ?? {}, { groups, templates, languages })
   const { runtime, keyCheck } = await openRuntime({ ...options, tables: tablesOfFeatures(features) })
   const rooms = createRooms(runtime, options, catalogue, languages)
   const started = startFeatures(features, rooms)
@@ -79,7 +82,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
   const handle = createHttp(runtime, {
     rooms,
-    routes: started.flatMap(({ routes }) => routes),
+    routes: (deps) => started.flatMap(({ routes }) => routes(deps)),
+    featureNames: started.flatMap(({ names = [] }) => names),
     featureActs: features.flatMap(({ acts }) => acts),
     pages,
     languages,
@@ -106,12 +110,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       // Streams would continue forever. Ending them lets their requests finish before the shutdown deadline.
       runtime.live.stop()
     },
-    settled: async () => {
-      const { expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries, unusedObjects } = rooms
-      const workers = [expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries, unusedObjects]
-      // Each worker may create work for the workers after it. A delivery to an actor of this service may create work for all.
-      for (const each of [...workers, ...workers]) await each.settled()
-    },
+    settled: () => settled(rooms),
     close: () => closeRooms(runtime, rooms),
   }
 }
@@ -127,6 +126,13 @@ async function findProblems(options: ServiceOptions, problems: Problems): Promis
   if (singlePage !== null)
     await problems.collectLater(async () => requireFolder('TROUPE_SINGLE_PAGE', singlePage), undefined)
   return templates === null ? null : problems.collectLater(async () => loadTemplates(templates), null)
+}
+
+async function settled(rooms: Rooms): Promise<void> {
+  const { expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries, unusedObjects } = rooms
+  const workers = [expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries, unusedObjects]
+  // Each worker may create work for the workers after it. A delivery to an actor of this service may create work for all.
+  for (const each of [...workers, ...workers]) await each.settled()
 }
 
 /** Loads the template engine only for applications with templates. @throws ConfigError */

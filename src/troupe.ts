@@ -73,7 +73,7 @@ import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { requireDeclarable } from './property/declared-data.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
 import type { ConsoleOptions } from './pages/languages/language.ts'
-import type { OwnPages } from './pages/shared/page-set.ts'
+import type { OwnPages } from './features/pages.ts'
 
 /** The options of `troupe(…)`: the identity of the application, its pages and sign-in, and every setting. @public */
 export interface TroupeOptions extends Partial<ServiceConfig>, Partial<Omit<Identity, 'type'>> {

@@ -25,8 +25,6 @@ import { type TrustHandleDeps, trustHandle } from './trust.ts'
 import { activityHandle } from './activity.ts'
 import { historyHandle, type HistoryHandleDeps } from './history.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
-import type { Files } from '../features/files/files.ts'
-import { filesHandle } from '../features/files/handle.ts'
 import type { Live } from '../live/live.ts'
 import { type ListHandleDeps, listHandle } from './list.ts'
 import { type ValueChange, declaredType, nameOf, segmentsOf, transactionHandle, updateIn } from './transaction.ts'
@@ -49,7 +47,6 @@ export interface HandleDeps
   readonly alarms: Alarms
   readonly keys: Keys
   readonly invitations: Invitations
-  readonly files: Files
   readonly baseUrl: string
 }
 
@@ -85,7 +82,6 @@ export function actorHandle(deps: HandleDeps, access: Access): Partial<ActorHand
         : deps.live.announce(access.actor.id, 'resource', changed.resource),
     alarm: alarmSetting(deps.alarms, access.actor.id),
     alarms: alarmsHandle(deps.alarms, access.actor.id),
-    files: filesHandle(deps.files, { actorId: access.actor.id, caller: access.caller }),
     history: historyHandle(deps, access),
     signIn: signInHandle(deps.accounts, access.actor.id),
     isProven: () => deps.accounts.isProven(access.actor.id),

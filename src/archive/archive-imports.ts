@@ -11,7 +11,6 @@ import { abandon } from '../object/abandon-object.ts'
 import { Arriving } from '../object/arriving.ts'
 import { insertObject, keepObject, releaseObject } from '../object/object-store.ts'
 import { leased } from '../object/object-lease.ts'
-import type { Files } from '../features/files/files.ts'
 import { objectLeaseMs } from '../object/unused-objects.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import { reasonOf, retryAt } from '../job/outcome.ts'
@@ -31,7 +30,7 @@ import type { WithTables } from '../table/table.ts'
 import { unzippedArchive } from './gzip.ts'
 import { limited } from './limited.ts'
 import { endImport, findImport, type ImportState, insertImport, updateImport } from './import-store.ts'
-import { type Existing, mergeArchive, type MergeDeps } from './merge-archive.ts'
+import { type ContentImport, type Existing, mergeArchive, type MergeDeps } from './merge-archive.ts'
 import { newReport } from './merge-report.ts'
 
 export interface ArchiveImportsDeps
@@ -39,7 +38,8 @@ export interface ArchiveImportsDeps
     Pick<PropertyModule, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
   readonly store: CatchUpStore
   readonly bytes: FileBytes
-  readonly files: Pick<Files, 'stat' | 'put'>
+  /** Features add theirs before the first import. */
+  readonly contentImports: readonly ContentImport[]
   readonly timers: Timers
   readonly now: () => number
   readonly random: () => number

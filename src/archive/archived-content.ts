@@ -1,10 +1,11 @@
-/** The content of records that every import reads: the header, values, lists and files. */
+/** The content of records that every import reads: the header, values, lists and records with content. */
+import { createHash } from 'node:crypto'
 import { parseActorId } from '../actor/actor.ts'
 import { quoted, ServiceError } from '../errors.ts'
-import type { putFile } from '../features/files/file-store.ts'
 import { type JsonText, stringValue } from '../json/json.ts'
 import type { ArchivedItem, ArchivedList } from '../list/list.ts'
-import type { ArchiveRecord } from './archive-reader.ts'
+import type { ContentKind, RecordMember, RecordRow } from '../table/record-kind.ts'
+import type { ArchiveRecord, RecordReader } from './archive-reader.ts'
 import { archiveVersion } from './export-actor.ts'
 import { type ArchiveMembers, recordInteger, recordText, unfit } from './record-rows.ts'
 
@@ -71,14 +72,46 @@ export function listOf(given: ArchiveMembers): ArchivedList {
   }
 }
 
-export function fileOf(given: ArchiveMembers): Omit<Parameters<typeof putFile>[2], 'object'> {
-  return {
-    name: recordText(given, 'file', 'name'),
-    size: recordInteger(given, 'file', 'size', 0),
-    type: recordText(given, 'file', 'type'),
-    hash: recordText(given, 'file', 'sha256'),
-    createdAt: timeOf(given, 'file', 'created_at'),
-    updatedAt: timeOf(given, 'file', 'updated_at'),
+/** The row of a record with content, without its object. @throws ServiceError `invalid_value` */
+export function contentRowOf({ kind, members }: ContentKind, given: ArchiveMembers): RecordRow {
+  const stored = ({ name, type }: RecordMember): string | number => {
+    if (type === 'integer') return recordInteger(given, kind, name, 0)
+    return type === 'time' ? timeOf(given, kind, name) : recordText(given, kind, name)
+  }
+  return Object.fromEntries(members.map((member) => [member.column, stored(member)]))
+}
+
+/** The piece of a content in a record of the kind `bytes`. @throws ServiceError `invalid_value` */
+export function bytesIn(given: ArchiveMembers): Buffer {
+  return Buffer.from(recordText(given, 'bytes', 'data'), 'base64')
+}
+
+/** The pieces of the content after a record. */
+export async function* contentAfter(records: RecordReader): AsyncGenerator<Buffer, void> {
+  for (let ahead = await records.peek(); ahead?.kind === 'bytes'; ahead = await records.peek()) {
+    yield bytesIn(ahead.members)
+    await records.next()
+  }
+}
+
+/** Hashes and counts a content that arrives. */
+export class ArrivedContent {
+  readonly #hash = createHash('sha256')
+  #size = 0
+
+  add(piece: Uint8Array): void {
+    this.#size += piece.length
+    this.#hash.update(piece)
+  }
+
+  /** Returns the size. @throws ServiceError `invalid_value` for another content than that of the row. */
+  end({ kind, members }: ContentKind, row: RecordRow): number {
+    const named = (column: string): string => members.find((member) => member.column === column)?.name ?? column
+    if (row['size'] !== this.#size)
+      throw unfit(kind, named('size'), `the archive has ${this.#size} bytes of this ${kind}`)
+    if (row['hash'] !== this.#hash.digest('hex'))
+      throw unfit(kind, named('hash'), `the bytes of the ${kind} have another digest`)
+    return this.#size
   }
 }
 

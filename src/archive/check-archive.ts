@@ -1,8 +1,9 @@
 /** Checks an archive before anything of it is imported, so that a bad one changes nothing. */
-import { createHash, type Hash } from 'node:crypto'
 import type { RecordReader } from './archive-reader.ts'
 import {
-  fileOf,
+  ArrivedContent,
+  bytesIn,
+  contentRowOf,
   headerOf,
   itemOf,
   listOf,
@@ -11,16 +12,16 @@ import {
   archivedValue,
   archivedVersion,
 } from './archived-content.ts'
-import type { Table } from '../table/table.ts'
+import type { ContentKind, ContentTotals, RecordRow } from '../table/record-kind.ts'
+import { contentKindsOf, type Table } from '../table/table.ts'
 import { recordKindsWith } from './record-kinds.ts'
-import { type ArchiveMembers, recordInteger, recordText, unfit } from './record-rows.ts'
+import { type ArchiveMembers, recordInteger, recordText } from './record-rows.ts'
 
 /** The size of a complete archive. */
 export interface ArchiveTotals {
   readonly records: number
-  readonly files: number
-  readonly fileBytes: number
-  readonly largestFile: number
+  /** The contents in the storage of objects, by the kind of their records. */
+  readonly contents: ReadonlyMap<ContentKind, ContentTotals>
   /** Rows by table. */
   readonly rows: ReadonlyMap<string, number>
   /** UTF-8 bytes of the names and values that the quota of bytes counts, or fewer. */
@@ -35,24 +36,22 @@ export interface ArchiveTotals {
 export async function checkArchive(records: RecordReader, tables: readonly Table[]): Promise<ArchiveTotals> {
   headerOf(await records.next())
   const tableOf = tablesByKind(tables)
-  let file: CheckedFile | null = null
-  let [files, fileBytes, largestFile, bytes] = [0, 0, 0, 0]
+  const contents = new Map(contentKindsOf(tables).map((kind) => [kind, { count: 0, bytes: 0, largest: 0 }]))
+  let content: CheckedContent | null = null
+  let bytes = 0
   const rows = new Map<string, number>()
   for (let record = await records.next(); record !== undefined; record = await records.next()) {
     const { kind, members } = record
     if (kind === 'bytes') {
-      file?.add(members)
+      content?.arrived.add(bytesIn(members))
       continue
     }
-    if (file !== null) {
-      const size = file.end()
-      ;[files, fileBytes, largestFile] = [files + 1, fileBytes + size, Math.max(largestFile, size)]
-    }
-    file = kind === 'file' ? new CheckedFile(members) : null
+    if (content !== null) addContent(contents, content)
+    content = contentOf(contents.keys(), kind, members)
     if (kind === 'end') {
       const count = requireComplete(members, records.count)
       requireNoMore(await records.next())
-      return { records: count, files, fileBytes, largestFile, rows, bytes }
+      return { records: count, contents, rows, bytes }
     }
     checks.get(kind)?.(members)
     const table = tableOf.get(kind)
@@ -60,6 +59,24 @@ export async function checkArchive(records: RecordReader, tables: readonly Table
     for (const name of sized.get(kind) ?? []) bytes += Buffer.byteLength(members.get(name) ?? '')
   }
   throw unusableArchive('its end is missing, so it is not complete')
+}
+
+interface CheckedContent {
+  readonly kind: ContentKind
+  readonly row: RecordRow
+  readonly arrived: ArrivedContent
+}
+
+function contentOf(kinds: Iterable<ContentKind>, kind: string, members: ArchiveMembers): CheckedContent | null {
+  for (const one of kinds)
+    if (one.kind === kind) return { kind: one, row: contentRowOf(one, members), arrived: new ArrivedContent() }
+  return null
+}
+
+function addContent(contents: Map<ContentKind, ContentTotals>, { kind, row, arrived }: CheckedContent): void {
+  const size = arrived.end(kind, row)
+  const { count, bytes, largest } = contents.get(kind) ?? { count: 0, bytes: 0, largest: 0 }
+  contents.set(kind, { count: count + 1, bytes: bytes + size, largest: Math.max(largest, size) })
 }
 
 function requireComplete(end: ArchiveMembers, count: number): number {
@@ -99,27 +116,3 @@ const sized: ReadonlyMap<string, readonly string[]> = new Map([
   ['item', ['value']],
   ['attribute', ['data']],
 ])
-
-class CheckedFile {
-  readonly #facts: ReturnType<typeof fileOf>
-  readonly #hash: Hash = createHash('sha256')
-  #size = 0
-
-  constructor(members: ArchiveMembers) {
-    this.#facts = fileOf(members)
-  }
-
-  add(bytes: ArchiveMembers): void {
-    const piece = Buffer.from(recordText(bytes, 'bytes', 'data'), 'base64')
-    this.#size += piece.length
-    this.#hash.update(piece)
-  }
-
-  /** Returns the size. */
-  end(): number {
-    if (this.#facts.size !== this.#size) throw unfit('file', 'size', `the archive has ${this.#size} bytes of this file`)
-    if (this.#facts.hash !== this.#hash.digest('hex'))
-      throw unfit('file', 'sha256', 'the bytes of the file have another digest')
-    return this.#size
-  }
-}

@@ -3,6 +3,7 @@ import { equal } from '../json/equal.ts'
 import { archivedItems, archivedList } from '../list/list.ts'
 import type { Store } from '../store/store.ts'
 import type { RecordKind, RecordRow } from '../table/record-kind.ts'
+import { contentKindsOf, type WithTables } from '../table/table.ts'
 import { recordKindsWith } from './record-kinds.ts'
 import { readRows, type RowPage } from './record-rows.ts'
 import { isOfPeers } from './replaced-rows.ts'
@@ -14,7 +15,7 @@ export interface ChangeCounts {
   same: number
 }
 
-export interface ComparedActors {
+export interface ComparedActors extends WithTables {
   readonly actorId: string
   /** The actor with the content of the archive. */
   readonly trial: string
@@ -34,23 +35,14 @@ const properties: RecordKind = {
   longColumn: 'value',
 }
 
-const files: RecordKind = {
-  kind: 'file',
-  table: 'file',
-  key: ['name'],
-  members: [
-    { name: 'sha256', column: 'hash', type: 'text' },
-    { name: 'type', column: 'type', type: 'text' },
-  ],
-}
-
 /** The changes of each kind that either actor has, from the first actor to the second. */
 export async function compareContents(store: Store, actors: ComparedActors): Promise<Record<string, ChangeCounts>> {
   const counts: Record<string, ChangeCounts> = {}
   const secret = actors.hasSecrets
     ? recordKindsWith([]).filter(({ kind }) => kind === 'attribute' || kind === 'alarm')
     : []
-  for (const kind of [properties, files, ...secret]) {
+  const contents = contentKindsOf(actors.tables).map((kind) => ({ ...kind, members: kind.content.compared }))
+  for (const kind of [properties, ...contents, ...secret]) {
     for await (const [now, archived] of pairs(store, kind, actors)) {
       const row = archived ?? now
       const name = row?.['kind'] === 'list' ? 'list' : kind.kind

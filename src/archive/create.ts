@@ -1,4 +1,3 @@
-import type { Files } from '../features/files/files.ts'
 import type { ObjectModule } from '../object/create.ts'
 import { workerDeps, type JobModule } from '../job/create.ts'
 import { JobWorker } from '../job/worker.ts'
@@ -8,25 +7,26 @@ import { SignInAge } from '../permission/sign-in-age.ts'
 import { ArchiveActs } from './acts.ts'
 import { ArchiveImports } from './archive-imports.ts'
 import { Archives } from './archives.ts'
+import type { ContentImport } from './merge-archive.ts'
 import { createScheduledExports } from './scheduled/scheduled-exports.ts'
 
 interface ArchiveNeeds {
   readonly property: PropertyModule
   readonly job: Pick<JobModule, 'jobs'>
   readonly objects: ObjectModule
-  readonly files: Files
 }
 
 export type ArchiveModule = ReturnType<typeof createArchives>
 
-export function createArchives(runtime: Runtime, { property, job, objects, files }: ArchiveNeeds) {
+export function createArchives(runtime: Runtime, { property, job, objects }: ArchiveNeeds) {
   const { fileBytes: bytes, unusedObjects } = objects
+  const contentImports: ContentImport[] = []
   const archives = new Archives({ ...runtime, ...property, bytes })
   const imports: ArchiveImports = new ArchiveImports({
     ...runtime,
     ...property,
     bytes,
-    files,
+    contentImports,
     wake: (actorId) => worker.wake(actorId),
     wakeUnused: unusedObjects.wake,
   })
@@ -35,5 +35,10 @@ export function createArchives(runtime: Runtime, { property, job, objects, files
   job.jobs.add(worker)
   const exports = createScheduledExports(runtime, { bytes, shutdownMs: deps.shutdownMs })
   if (exports !== null) job.jobs.add(exports)
-  return { archives, imports, archiveActs: new ArchiveActs({ archives, imports, signInAge: new SignInAge(runtime) }) }
+  return {
+    archives,
+    imports,
+    contentImports,
+    archiveActs: new ArchiveActs({ archives, imports, signInAge: new SignInAge(runtime) }),
+  }
 }

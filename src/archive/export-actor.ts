@@ -13,14 +13,14 @@ import { release } from '../release.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { requireIntact } from '../store/checksum.ts'
 import type { Store } from '../store/store.ts'
-import type { RecordKind, RecordRow } from '../table/record-kind.ts'
-import type { WithTables } from '../table/table.ts'
+import { type ContentKind, member, type RecordKind, type RecordRow } from '../table/record-kind.ts'
+import { contentKindsOf, type WithTables } from '../table/table.ts'
 import { account, recordKindsWith } from './record-kinds.ts'
 import { readRows, recordOf, type RowPage } from './record-rows.ts'
 
 /** The version of the format. A reader refuses a higher one. */
 export const archiveVersion = 1
-/** Bytes of a file in one record. */
+/** Bytes of a content in one record. */
 const chunkBytes = 49_152
 
 export interface ExportDeps extends WithTables {
@@ -80,7 +80,7 @@ async function* allRecords(
   yield [header(deps, actor, plan)]
   yield* rowsOf(deps, actor.id, account, null)
   yield* propertiesOf(deps, actor.id, plan.view)
-  yield* filesOf(deps, actor.id)
+  for (const kind of contentKindsOf(deps.tables)) yield* contentsOf(deps, actor.id, kind)
   const keyRing = plan.hasSecrets ? deps.keyRing : null
   for (const kind of recordKindsWith(deps.tables)) {
     if (kind.isSecret === true && !plan.hasSecrets) continue
@@ -241,48 +241,37 @@ function itemRecord(row: ArchivedItem | undefined, value: JsonText): JsonText[] 
   return [known(`{"kind":"item","number":${row.item}${revision}${version},"value":${value}}`)]
 }
 
-const files: RecordKind = {
-  kind: 'file',
-  table: 'file',
-  key: ['name'],
-  members: [
-    { name: 'name', column: 'name', type: 'text' },
-    { name: 'size', column: 'size', type: 'integer' },
-    { name: 'type', column: 'type', type: 'text' },
-    { name: 'sha256', column: 'hash', type: 'text' },
-    { name: 'created_at', column: 'created_at', type: 'time' },
-    { name: 'updated_at', column: 'updated_at', type: 'time' },
-  ],
-}
-
-/** Key of the bytes of a file. */
-const objects: RecordKind = {
-  ...files,
-  members: [...files.members, { name: 'object', column: 'object', type: 'text' }],
-}
-
-async function* filesOf(deps: ExportDeps, actorId: string): AsyncGenerator<readonly JsonText[], void> {
-  for await (const rows of pagesOf(deps, actorId, objects)) {
+async function* contentsOf(
+  deps: ExportDeps,
+  actorId: string,
+  kind: ContentKind,
+): AsyncGenerator<readonly JsonText[], void> {
+  const withObject: RecordKind = { ...kind, members: [...kind.members, member.text('object')] }
+  for await (const rows of pagesOf(deps, actorId, withObject)) {
     for (const row of rows) {
       const opened = await deps.bytes.open(String(row['object']), null)
       if (opened === null) {
-        // The file was replaced or deleted since its row was read, or the storage has lost it.
-        if (await isGone(deps, actorId, row)) continue
+        // The row was replaced or deleted since it was read, or the storage has lost its content.
+        if (await isGone(deps, { actorId, kind }, row)) continue
         throw new ServiceError(
           'file_missing',
-          `Cannot export the file ${JSON.stringify(row['name'])}: its content is missing`,
+          `Cannot export the ${kind.kind} ${JSON.stringify(row['name'])}: its content is missing`,
         )
       }
-      yield [recordOf(files, actorId, row, null)]
+      yield [recordOf(kind, actorId, row, null)]
       for await (const chunk of inChunks(opened.bytes))
         yield [line('bytes', [['data', known(`"${chunk.toString('base64')}"`)]])]
     }
   }
 }
 
-async function isGone({ store }: ExportDeps, actorId: string, row: RecordRow): Promise<boolean> {
+async function isGone(
+  { store }: ExportDeps,
+  { actorId, kind }: { readonly actorId: string; readonly kind: ContentKind },
+  row: RecordRow,
+): Promise<boolean> {
   const stored = await store.read((q) =>
-    q.get('SELECT object FROM file WHERE actor_id = $1 AND object = $2', actorId, row['object'] ?? ''),
+    q.get(`SELECT object FROM ${kind.table} WHERE actor_id = $1 AND object = $2`, actorId, row['object'] ?? ''),
   )
   return stored === undefined
 }

@@ -1,9 +1,8 @@
 /**
- * Brings the properties, lists and files of an archive into an actor that exists, as changes of its owner: hooks, schemas,
+ * Brings the properties, lists and records with content of an archive into an actor that exists, as changes of its owner: hooks, schemas,
  * subscriptions, history and limits apply. What is there already stays as it is, so a repeated import continues.
  */
 import { isTemporary, ServiceError } from '../errors.ts'
-import type { Files } from '../features/files/files.ts'
 import { equal } from '../json/equal.ts'
 import type { JsonText } from '../json/json.ts'
 import type { ArchivedItem } from '../list/list.ts'
@@ -11,16 +10,38 @@ import type { Log } from '../observe/log.ts'
 import type { Access } from '../property/access.ts'
 import type { PropertyModule } from '../property/create.ts'
 import { noVersion } from '../property/version.ts'
+import type { ContentKind, RecordRow } from '../table/record-kind.ts'
+import { contentKindsOf, type WithTables } from '../table/table.ts'
 import type { RecordReader } from './archive-reader.ts'
-import { archivedValue, archivedVersion, fileOf, itemOf, unusableArchive } from './archived-content.ts'
+import {
+  archivedValue,
+  archivedVersion,
+  contentAfter,
+  contentRowOf,
+  itemOf,
+  unusableArchive,
+} from './archived-content.ts'
 import { count, keep, type MergeReport, type NamedRecord, refuse } from './merge-report.ts'
 import { type ArchiveMembers, recordText } from './record-rows.ts'
 
 /** How an import treats content of the actor that differs from the archive. */
 export type Existing = 'keep' | 'replace'
 
-export interface MergeDeps extends Pick<PropertyModule, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
-  readonly files: Pick<Files, 'stat' | 'put'>
+/** Imports the records with content of one kind, as changes of the owner. */
+export interface ContentImport {
+  readonly kind: NamedRecord['kind']
+  readonly put: (
+    access: Access,
+    existing: Existing,
+    row: RecordRow,
+    bytes: AsyncIterable<Uint8Array>,
+  ) => Promise<'imported' | 'same' | 'kept'>
+}
+
+export interface MergeDeps
+  extends WithTables,
+    Pick<PropertyModule, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
+  readonly contentImports: readonly ContentImport[]
   readonly log: Log
   /** The largest value or item, as in a request. */
   readonly maxValueBytes: number
@@ -127,9 +148,13 @@ class Merge {
   async #readKind(records: RecordReader, kind: string, replaced: ReadonlySet<string>): Promise<void> {
     if (kind === 'property') return this.#values(await records.batch(kind))
     if (kind === 'list') return this.#list(records, replaced)
-    if (kind === 'file') return this.#file(records)
+    const withContent = contentKindsOf(this.#deps.tables).find((one) => one.kind === kind)
+    const imported = this.#deps.contentImports.find((one) => one.kind === kind)
+    if (withContent !== undefined && imported !== undefined) return this.#content(records, withContent, imported)
     if (kind === 'archive' || kind === 'end') return void (await records.next())
-    count(this.#progress.report.leftOut, kind, (await records.batch(kind)).length)
+    const leftOut = (await records.batch(kind)).length
+    // The content of a record that this service does not know belongs to that record.
+    if (kind !== 'bytes') count(this.#progress.report.leftOut, kind, leftOut)
   }
 
   async #values(given: readonly ArchiveMembers[]): Promise<void> {
@@ -321,19 +346,15 @@ class Merge {
     return (await records.batch('item')).map(itemOf)
   }
 
-  async #file(records: RecordReader): Promise<void> {
-    const { files } = this.#deps
+  async #content(records: RecordReader, kind: ContentKind, by: ContentImport): Promise<void> {
     const { access, existing } = this.#plan
     const { report } = this.#progress
-    const facts = fileOf((await records.next())?.members ?? new Map())
-    const record = { kind: 'file', name: facts.name } as const
+    const row = contentRowOf(kind, (await records.next())?.members ?? new Map())
+    const record = { kind: by.kind, name: String(row['name']) }
     await this.#attempt(record, async () => {
-      const by = { actorId: access.actor.id, caller: access.caller }
-      const stored = await files.stat(by, facts.name)
-      if (stored?.hash === facts.hash) return count(report.same, 'file')
-      if (stored !== null && existing === 'keep') return keep(report, record)
-      await files.put(by, facts.name, bytesOf(records), { type: facts.type, size: facts.size, hash: facts.hash })
-      count(report.imported, 'file')
+      const outcome = await by.put(access, existing, row, contentAfter(records))
+      if (outcome === 'kept') keep(report, record)
+      else count(report[outcome], by.kind)
     })
     await skip(records, 'bytes')
   }
@@ -372,13 +393,6 @@ class Merge {
   #rethrow(error: unknown): void {
     this.#plan.signal.throwIfAborted()
     if (isTemporary(error) || (error instanceof ServiceError && error.code === 'actor_not_found')) throw error
-  }
-}
-
-async function* bytesOf(records: RecordReader): AsyncGenerator<Uint8Array, void> {
-  for (let ahead = await records.peek(); ahead?.kind === 'bytes'; ahead = await records.peek()) {
-    yield Buffer.from(recordText(ahead.members, 'bytes', 'data'), 'base64')
-    await records.next()
   }
 }
 

@@ -359,9 +359,13 @@ const laterKinds: readonly RecordKind[] = [
   },
 ]
 
-/** Records after the properties, lists and files, with those of tables of features. */
+/** Records after the properties, lists and records with content, with those of tables of features. */
 export function recordKindsWith(tables: readonly Table[]): readonly RecordKind[] {
-  return [...coreKinds, ...tables.flatMap(({ records }) => (records === undefined ? [] : [records])), ...laterKinds]
+  return [
+    ...coreKinds,
+    ...tables.flatMap(({ records }) => (records === undefined || records.content !== undefined ? [] : [records])),
+    ...laterKinds,
+  ]
 }
 
 /** Whether records of this kind come back only with their secrets. */

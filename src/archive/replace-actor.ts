@@ -17,6 +17,7 @@ import { type ChangeCounts, compareContents } from './compare-contents.ts'
 import { unzippedArchive } from './gzip.ts'
 import type { ArchiveMembers } from './record-rows.ts'
 import { recordText } from './record-rows.ts'
+import { contentKindsOf, type WithTables } from '../table/table.ts'
 import {
   clearAttributes,
   clearOthers,
@@ -76,7 +77,7 @@ export interface ReplacementPlan {
 
 /** Peers of an archive that are compared with the relationships of the actor. */
 const maxPeers = 100_000
-const always: ReadonlySet<string> = new Set(['property', 'list', 'item', 'file', 'bytes'])
+const always: ReadonlySet<string> = new Set(['property', 'list', 'item', 'bytes'])
 
 /**
  * Imports the archive into an actor that no one can reach, and compares it with the actor that it is to replace.
@@ -96,7 +97,7 @@ export async function planReplacement(deps: ReplaceDeps, as: string | null): Pro
   const peers = new Set<string>()
   const takes = (kind: string, record: ArchiveMembers): boolean => {
     if (kind === 'relationship' && peers.size < maxPeers) peers.add(recordText(record, kind, 'peer_id'))
-    return isContent(kind, record, hasSecrets)
+    return isContent(deps, kind, record, hasSecrets)
   }
   const trial = trialOf(actorId)
   try {
@@ -107,7 +108,7 @@ export async function planReplacement(deps: ReplaceDeps, as: string | null): Pro
       actorId,
       creator: actor.creator,
       isBegun,
-      changes: await compareContents(store, { actorId, trial, hasSecrets }),
+      changes: await compareContents(store, { actorId, trial, hasSecrets, tables: deps.tables }),
       leftOut,
       unrelated: await store.read((q) => findUnrelated(q, actorId, [...peers])),
       hasSecrets,
@@ -142,7 +143,7 @@ export async function replaceActor(deps: ReplaceDeps, { actorId, hasSecrets }: R
   }
   const content = {
     actorId,
-    takes: (kind: string, record: ArchiveMembers) => isContent(kind, record, hasSecrets),
+    takes: (kind: string, record: ArchiveMembers) => isContent(deps, kind, record, hasSecrets),
     isIndexed: true,
     begin: (tx: Transaction) => requireClosed(tx, actorId),
     complete,
@@ -192,8 +193,8 @@ function requireOpen(actorId: string, residence: string): void {
   throw new ServiceError('conflict', `Cannot replace actor ${quoted(actorId)} while it moves between services`)
 }
 
-function isContent(kind: string, record: ArchiveMembers, hasSecrets: boolean): boolean {
-  if (always.has(kind)) return true
+function isContent({ tables }: WithTables, kind: string, record: ArchiveMembers, hasSecrets: boolean): boolean {
+  if (always.has(kind) || contentKindsOf(tables).some((one) => one.kind === kind)) return true
   if (!hasSecrets) return false
   return kind === 'alarm' || (kind === 'attribute' && !isOfPeers(recordText(record, kind, 'bucket')))
 }
@@ -282,7 +283,7 @@ async function clear(deps: ReplaceDeps, actorId: string, hasSecrets: boolean): P
   const keep = (tx: Transaction, values: readonly ReplacedValue[]): Promise<void> =>
     around.keepValues(tx, actorId, values, store.now())
   while (await inTurn((tx) => clearProperties(tx, { actorId, trial, keep })));
-  await inTurn((tx) => clearOthers(tx, { actorId, hasSecrets, now: store.now() }))
+  await inTurn((tx) => clearOthers(tx, { actorId, hasSecrets, now: store.now(), tables: deps.tables }))
   if (!hasSecrets) return
   while (await inTurn((tx) => clearAttributes(tx, actorId)));
 }

@@ -6,6 +6,7 @@ import { inEachScope } from '../publication/changed-rights.ts'
 import { insertMissedOfAll, keepAllMissedDiffs } from '../publication/missed-store.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { RecordRow } from '../table/record-kind.ts'
+import { contentKindsOf, type WithTables } from '../table/table.ts'
 import { insertResyncs } from './restored-rows.ts'
 
 /** Properties of one transaction. Each of their values may be long. */
@@ -111,16 +112,20 @@ export async function clearProperties(tx: Transaction, { actorId, trial, keep }:
   return true
 }
 
-/** Deletes the lookups and files, and the alarms when the archive has some. */
+/** Deletes the lookups and the rows with content, and the alarms when the archive has some. */
 export async function clearOthers(
   tx: Transaction,
-  { actorId, hasSecrets, now }: { readonly actorId: string; readonly hasSecrets: boolean; readonly now: number },
+  {
+    actorId,
+    hasSecrets,
+    now,
+    tables,
+  }: WithTables & { readonly actorId: string; readonly hasSecrets: boolean; readonly now: number },
 ): Promise<void> {
   if (tx.isSharded) await deleteAllLookups(tx, actorId)
   else await tx.run('DELETE FROM property_lookup WHERE actor_id = $1', actorId)
   await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, actorId, now)
-  await tx.run('DELETE FROM file WHERE actor_id = $1', actorId)
-  await tx.run('DELETE FROM file_usage WHERE actor_id = $1', actorId)
+  for (const { content } of contentKindsOf(tables)) await content.clear(tx, actorId)
   if (hasSecrets) await tx.run(`DELETE FROM job WHERE actor_id = $1 AND kind = 'alarm'`, actorId)
 }
 

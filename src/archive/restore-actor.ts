@@ -2,7 +2,6 @@
  * Creates an actor from its archive, with its id, for an operator. Until the last transaction the actor has no creator and no
  * account, so no one can sign in to it. An import that breaks off leaves an unfinished actor; the next attempt deletes it.
  */
-import { createHash } from 'node:crypto'
 import { normalizeCreator } from '../actor/actor.ts'
 import {
   clearDeletionMarker,
@@ -17,7 +16,6 @@ import {
 import { replaceLookups } from '../actor/lookup.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import type { FileBytes } from '../object/file-bytes.ts'
-import { putFile } from '../features/files/file-store.ts'
 import { insertObject, keepObject } from '../object/object-store.ts'
 import { objectLeaseMs } from '../object/unused-objects.ts'
 import { type JsonText, known, stringValue } from '../json/json.ts'
@@ -33,7 +31,9 @@ import type { Queries, Store, Transaction } from '../store/store.ts'
 import { readRecords, RecordReader } from './archive-reader.ts'
 import {
   type ArchiveHeader,
-  fileOf,
+  ArrivedContent,
+  contentAfter,
+  contentRowOf,
   headerOf,
   itemOf,
   listOf,
@@ -44,10 +44,10 @@ import {
 } from './archived-content.ts'
 import { unzippedArchive } from './gzip.ts'
 import { count } from './merge-report.ts'
-import type { RecordKind } from '../table/record-kind.ts'
-import type { WithTables } from '../table/table.ts'
+import type { ContentKind, RecordKind } from '../table/record-kind.ts'
+import { contentKindsOf, type WithTables } from '../table/table.ts'
 import { account, needsSecrets, recordKindsWith } from './record-kinds.ts'
-import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
+import { type ArchiveMembers, recordInteger, rowOf, recordText } from './record-rows.ts'
 import { type ArrivingActor, insertKind } from './restored-rows.ts'
 
 export interface RestoreDeps extends WithTables {
@@ -299,9 +299,11 @@ class Restore {
 
   async #readKind(kind: string): Promise<void> {
     if (kind === 'list') return this.#list()
-    if (kind === 'file') return this.#file()
+    const withContent = contentKindsOf(this.#deps.tables).find((one) => one.kind === kind)
+    if (withContent !== undefined) return this.#content(withContent)
     const given = await this.#taken(kind)
-    if (given.length === 0) return
+    // The content of a record that this service does not know belongs to that record.
+    if (given.length === 0 || kind === 'bytes') return
     if (this.#deps.arriving !== undefined && staysBehind.has(kind)) count(this.#leftOut, kind, given.length)
     else if (kind === 'account') this.#account = given[0] ?? null
     else if (kind === 'property') await this.#values(given)
@@ -373,34 +375,32 @@ class Restore {
     return (await this.#records.batch('item')).map(itemOf)
   }
 
-  async #file(): Promise<void> {
+  async #content(kind: ContentKind): Promise<void> {
     const { store, bytes } = this.#deps
     const id = this.#id
     const given = (await this.#records.next())?.members ?? new Map<string, JsonText>()
     const object = randomId()
     await store.write((tx) => insertObject(tx, { actorId: id, object }, store.now() + objectLeaseMs))
-    let size = 0
-    const digest = createHash('sha256')
+    const arrived = new ArrivedContent()
     const records = this.#records
     async function* content(): AsyncGenerator<Uint8Array, void> {
-      for (let ahead = await records.peek(); ahead?.kind === 'bytes'; ahead = await records.peek()) {
-        const piece = Buffer.from(recordText(ahead.members, 'bytes', 'data'), 'base64')
-        size += piece.length
-        digest.update(piece)
-        await records.next()
+      for await (const piece of contentAfter(records)) {
+        arrived.add(piece)
         yield piece
       }
     }
     await bytes.put(object, content())
-    const facts = fileOf(given)
-    if (facts.size !== size) throw unfit('file', 'size', `the archive has ${size} bytes of this file`)
-    if (facts.hash !== digest.digest('hex')) throw unfit('file', 'sha256', 'the bytes of the file have another digest')
+    const row = contentRowOf(kind, given)
+    arrived.end(kind, row)
     await this.#write(async (tx) => {
       if (!(await keepObject(tx, { actorId: id, object })))
-        throw new ServiceError('unavailable', 'Cannot import the archive: storing a file took too long. Try again.')
-      await putFile(tx, id, { ...facts, object })
+        throw new ServiceError(
+          'unavailable',
+          `Cannot import the archive: storing a ${kind.kind} took too long. Try again.`,
+        )
+      await kind.content.put(tx, id, { ...row, object })
     })
-    count(this.#restored, 'file', 1)
+    count(this.#restored, kind.kind, 1)
   }
 
   async #rows(kind: RecordKind, given: readonly ArchiveMembers[]): Promise<void> {
@@ -447,7 +447,7 @@ class Restore {
         await setCreator(tx, id, creator)
         await setTrusteeRoot(tx, id, trusteeRoot)
       }
-      await this.#countFiles(tx)
+      await this.#countContents(tx)
       if (this.#account !== null) await this.#restoreAccount(tx, this.#account)
       await this.#deps.completing?.(tx, this.#header)
       await this.#unmark(tx)
@@ -468,18 +468,13 @@ class Restore {
 
   async #completeContent(tx: Transaction, { complete }: ContentImport): Promise<void> {
     await forgetBounds(tx, this.#id)
-    await this.#countFiles(tx)
+    await this.#countContents(tx)
     await complete(tx)
     await this.#unmark(tx)
   }
 
-  async #countFiles(tx: Transaction): Promise<void> {
-    await tx.run(
-      `INSERT INTO file_usage (actor_id, files, bytes)
-       SELECT actor.id, (SELECT COUNT(*) FROM file WHERE actor_id = $1), (SELECT COALESCE(SUM(size), 0) FROM file WHERE actor_id = $1)
-       FROM actor WHERE actor.id = $1`,
-      this.#id,
-    )
+  async #countContents(tx: Transaction): Promise<void> {
+    for (const { content } of contentKindsOf(this.#deps.tables)) await content.count(tx, this.#id)
   }
 
   async #unmark(tx: Transaction): Promise<void> {

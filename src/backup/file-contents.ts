@@ -8,6 +8,7 @@ import { codeOf, usable, writeWholeFile } from '../object/disk.ts'
 import type { FileBytes } from '../object/file-bytes.ts'
 import { holdObjects } from '../object/object-store.ts'
 import type { Queries, Store } from '../store/store.ts'
+import { contentKindsOf, type Table } from '../table/table.ts'
 import { type Cancel, systemTimers, type Timers } from '../timers.ts'
 import { type BackupFolder, damaged, digestOrNull, type ListedObject } from './backup-folder.ts'
 
@@ -83,12 +84,20 @@ function lapsed(): ServiceError {
   return new ServiceError('unavailable', 'Cannot complete the backup: it was interrupted for too long. Make it again')
 }
 
-/** Yields the objects that the files and the running imports of the database need. */
-export async function* neededObjects(q: Queries): AsyncGenerator<ListedObject, void> {
+/** Yields the objects that the rows with content and the running imports of the database need. */
+export async function* neededObjects(q: Queries, tables: readonly Table[]): AsyncGenerator<ListedObject, void> {
+  for (const { table } of contentKindsOf(tables)) yield* objectsOf(q, table)
+  for (const { data } of await q.all<{ data: string }>(`/* backup */ SELECT data FROM job WHERE kind = 'import'`)) {
+    const { object, state } = JSON.parse(data) as { readonly object: string; readonly state: string }
+    if (state === 'running') yield { object, size: null, sha256: null }
+  }
+}
+
+async function* objectsOf(q: Queries, table: string): AsyncGenerator<ListedObject, void> {
   let after: { readonly actor_id: string; readonly name: string } | undefined
   do {
     const rows: FileRow[] = await q.all<FileRow>(
-      `/* backup */ SELECT actor_id, name, object, size, hash FROM file
+      `/* backup */ SELECT actor_id, name, object, size, hash FROM ${table}
        WHERE (actor_id, name) > ($1, $2) ORDER BY actor_id, name LIMIT ${pageRows}`,
       after?.actor_id ?? '',
       after?.name ?? '',
@@ -96,10 +105,6 @@ export async function* neededObjects(q: Queries): AsyncGenerator<ListedObject, v
     for (const { object, size, hash } of rows) yield { object, size, sha256: hash }
     after = rows.at(-1)
   } while (after !== undefined)
-  for (const { data } of await q.all<{ data: string }>(`/* backup */ SELECT data FROM job WHERE kind = 'import'`)) {
-    const { object, state } = JSON.parse(data) as { readonly object: string; readonly state: string }
-    if (state === 'running') yield { object, size: null, sha256: null }
-  }
 }
 
 interface FileRow {

@@ -9,6 +9,7 @@ import { copySqliteFile, openStore } from '../open-store.ts'
 import { release } from '../release.ts'
 import { type Migration, readMigrations } from '../store/migrate.ts'
 import type { Queries, Store } from '../store/store.ts'
+import type { Table, WithTables } from '../table/table.ts'
 import {
   backupFormat,
   type BackupFacts,
@@ -22,7 +23,7 @@ import {
 import { copyContents, type HoldDeps, neededObjects, ObjectHold, removeUnlisted } from './file-contents.ts'
 import { rowLines, tablesInOrder, zippedLines } from './table-rows.ts'
 
-export interface BackupDeps extends HoldDeps {
+export interface BackupDeps extends HoldDeps, WithTables {
   readonly store: Store
   /** The URL of the database. */
   readonly url: string
@@ -63,7 +64,7 @@ export async function makeBackup(deps: BackupDeps, path: string, options: Backup
     const copiedAt = now()
     const { list, ...database } = await (store.dialect === 'sqlite'
       ? copySqlite(deps, folder, copiedAt)
-      : copyPostgres(store, folder))
+      : copyPostgres(deps, folder))
     if (!deps.hasFiles && list.bytes > 0)
       throw new ServiceError(
         'file_missing',
@@ -90,14 +91,18 @@ export async function makeBackup(deps: BackupDeps, path: string, options: Backup
   }
 }
 
-async function copySqlite({ url }: BackupDeps, folder: BackupFolder, copiedAt: number): Promise<CopiedDatabase> {
+async function copySqlite(
+  { url, tables }: BackupDeps,
+  folder: BackupFolder,
+  copiedAt: number,
+): Promise<CopiedDatabase> {
   const path = folder.pathOf(databaseFile)
   await copySqliteFile(url, path)
   // Closing the copy leaves one file without a log.
   const copy = await openStore({ url: `sqlite:${path}`, mustExist: true })
   try {
     await copy.write((tx) => markCopy(tx, copiedAt))
-    const facts = await copy.snapshot((q) => describe(q, folder))
+    const facts = await copy.snapshot((q) => describe(q, folder, tables))
     await copy.close()
     return { dialect: 'sqlite', ...facts, database: await folder.partOf(databaseFile), tables: [] }
   } finally {
@@ -106,7 +111,7 @@ async function copySqlite({ url }: BackupDeps, folder: BackupFolder, copiedAt: n
 }
 
 /** One snapshot of the server, so that all tables are of the same moment. */
-function copyPostgres(store: Store, folder: BackupFolder): Promise<CopiedDatabase> {
+function copyPostgres({ store, tables: ofFeatures }: BackupDeps, folder: BackupFolder): Promise<CopiedDatabase> {
   return store.snapshot(async (q) => {
     const tables: BackupTable[] = []
     for (const table of await tablesInOrder(readMigrations())) {
@@ -115,20 +120,21 @@ function copyPostgres(store: Store, folder: BackupFolder): Promise<CopiedDatabas
       const part = await folder.put(`tables/${table.name}.jsonl.gz`, lines)
       tables.push({ ...part, table: table.name, columns: table.columns, rows })
     }
-    return { dialect: 'postgres', ...(await describe(q, folder)), database: null, tables }
+    return { dialect: 'postgres', ...(await describe(q, folder, ofFeatures)), database: null, tables }
   })
 }
 
 async function describe(
   q: Queries,
   folder: BackupFolder,
+  tables: readonly Table[],
 ): Promise<Pick<CopiedDatabase, 'schema' | 'incarnation' | 'actors' | 'list'>> {
   const { actors = 0 } = (await q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor')) ?? {}
   const schema = await q.all<Pick<Migration, 'number'> & { readonly checksum: string }>(
     'SELECT number, checksum FROM schema_migrations ORDER BY number',
   )
   const incarnation = (await findIncarnation(q))?.id ?? 'none'
-  return { schema, incarnation, actors, list: await folder.put(fileList, listText(neededObjects(q))) }
+  return { schema, incarnation, actors, list: await folder.put(fileList, listText(neededObjects(q, tables))) }
 }
 
 async function* listText(objects: AsyncIterable<ListedObject>): AsyncGenerator<Uint8Array, void> {

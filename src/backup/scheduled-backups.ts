@@ -15,7 +15,7 @@ export function createScheduledBackups(
   runtime: Runtime,
   { bytes, shutdownMs }: { readonly bytes: FileBytes; readonly shutdownMs: number },
 ): Schedules | null {
-  const { config, store, log, now, timers, metrics } = runtime
+  const { config, store, log, now, timers, metrics, tables } = runtime
   const { backups: root, backupsEveryHours, backupsKept: kept } = config
   metrics.gauge(
     { name: 'troupe_backup_timestamp_seconds', help: 'Time of the newest complete scheduled backup, in Unix seconds' },
@@ -38,7 +38,7 @@ export function createScheduledBackups(
     handler: async ({ scheduledAt, signal }) => {
       // A start loads little (docs/decisions/059).
       const { runBackup } = await import('./run-backup.ts')
-      const deps = { store, now, timers, url: config.database, bytes, hasFiles: hasFileStorage(config), log }
+      const deps = { store, now, timers, url: config.database, bytes, hasFiles: hasFileStorage(config), log, tables }
       await runBackup(deps, { root, scheduledAt, kept, signal })
     },
   }

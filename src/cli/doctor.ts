@@ -8,7 +8,7 @@ import { ConfigError } from '../config/config.ts'
 import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
-import { strayObjects, wrongFiles } from '../object/compare-contents.ts'
+import { strayObjects, wrongContents } from '../object/compare-contents.ts'
 import { hasFileStorage, openFileBytes } from '../object/open-bytes.ts'
 import { findIncarnation } from '../incarnation/incarnation.ts'
 import { addressWarning, otherKnownAddress } from '../config/known-address.ts'
@@ -17,6 +17,7 @@ import { plainHttpWarning } from '../config/plain-http.ts'
 import { settingIn } from '../config/secret-file.ts'
 import { countAllPeers } from '../moving/arrival-store.ts'
 import { release } from '../release.ts'
+import { contentKindsOf } from '../table/table.ts'
 import { recount } from '../quota/recount.ts'
 import { quotasWith } from '../quotas.ts'
 import { builtInTables } from '../features/features.ts'
@@ -299,6 +300,7 @@ async function requireReadableSecrets(store: Store, ring: KeyRing, url: string):
  */
 async function requireContents(store: Store, config: Config): Promise<void> {
   const bytes = openFileBytes(config, false)
+  const contents = contentKindsOf(builtInTables)
   let wrong = 0
   let stray = 0
   const name = (count: number, line: string): void => {
@@ -306,11 +308,16 @@ async function requireContents(store: Store, config: Config): Promise<void> {
   }
   try {
     if (hasFileStorage(config)) {
-      for await (const { actorId, name: file, object, problem } of wrongFiles(store, bytes))
-        name((wrong += 1), `${problem.padEnd(9)} file ${JSON.stringify(file)} of actor ${actorId}, object ${object}`)
+      for (const kind of contents)
+        for await (const { actorId, name: content, object, problem } of wrongContents(store, bytes, kind))
+          name(
+            (wrong += 1),
+            `${problem.padEnd(9)} ${kind.kind} ${JSON.stringify(content)} of actor ${actorId}, object ${object}`,
+          )
       for await (const object of strayObjects(store, bytes)) name((stray += 1), `stray     object ${object}`)
-    } else {
-      const row = await store.read((q) => q.get('SELECT name FROM file LIMIT 1'))
+    }
+    for (const { table } of hasFileStorage(config) ? [] : contents) {
+      const row = await store.read((q) => q.get(`SELECT name FROM ${table} LIMIT 1`))
       if (row !== undefined)
         throw new ConfigError(
           'The database has files, and TROUPE_FILES names no storage: set it to the one with their contents.',

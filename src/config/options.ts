@@ -712,22 +712,6 @@ export const options = {
     byDefault: 7,
     text: 'Complete scheduled backups that are kept. Older ones are deleted.',
   }),
-  maxFileBytes: integer({
-    env: 'TROUPE_MAX_FILE_BYTES',
-    min: 1,
-    max: 5_368_709_120,
-    unit: 'bytes',
-    byDefault: 52_428_800,
-    text: 'Maximum size of a file; a larger one returns 413.',
-  }),
-  maxActorFileBytes: integer({
-    env: 'TROUPE_MAX_ACTOR_FILE_BYTES',
-    min: 0,
-    max: 1_099_511_627_776,
-    unit: 'bytes',
-    byDefault: 1_073_741_824,
-    text: 'Maximum size of all files of an actor; a file beyond it returns 507.',
-  }),
   acceptMoves: flagOrOrigins({
     env: 'TROUPE_ACCEPT_MOVES',
     byDefault: false,
@@ -748,19 +732,6 @@ export const options = {
     unit: 'bytes',
     byDefault: 1_073_741_824,
     text: 'Maximum size of an archive that an owner imports; a larger one returns 413.',
-  }),
-  maxFiles: integer({
-    env: 'TROUPE_MAX_FILES',
-    min: 0,
-    max: 100_000,
-    byDefault: 10_000,
-    text: 'Maximum number of files of an actor; a further one returns 507. 0: no files.',
-  }),
-  fileTypes: words({
-    env: 'TROUPE_FILE_TYPES',
-    byDefault: ['*/*'],
-    text: 'The media types that files may have, such as `image/*` or `application/pdf`; another type returns 415.',
-    defaultText: '`*/*`, every type',
   }),
   notifyPermissions: flag({
     env: 'TROUPE_NOTIFY_PERMISSIONS',

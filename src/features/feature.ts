@@ -1,11 +1,18 @@
 /** A feature adds to the core of the service. It is one folder, and `list.ts` names those of the service. */
 import type { ActorHandle } from '../app/actor-handle.ts'
+import type { ContentImport } from '../archive/merge-archive.ts'
 import type { ConfigOf, OptionTable } from '../config/option.ts'
 import type { Route } from '../http/dispatch/route.ts'
 import type { BackgroundWorker } from '../job/create.ts'
+import { present } from '../json/present.ts'
 import type { Access } from '../property/access.ts'
 import type { ChangeSink } from '../property/change.ts'
 import type { FeatureAct } from '../pages/activity/own-acts.ts'
+import type { FeatureNames } from '../pages/relationships/deps.ts'
+import type { PageDeps } from '../pages/shared/page.ts'
+import type { PageGroup } from '../pages/shared/page-group.ts'
+import type { PageSet } from '../pages/shared/page-set.ts'
+import type { View } from '../pages/shared/values.ts'
 import type { Rooms } from '../rooms.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Table } from '../table/table.ts'
@@ -18,6 +25,7 @@ export interface Feature {
   readonly needs: readonly string[]
   readonly tables: readonly Table[]
   readonly options: OptionTable
+  readonly pages?: PageGroup
   /** The acts of an owner that the feature notes in the audit log. */
   readonly acts: readonly FeatureAct[]
   /** Tried by `troupe doctor` at a deployment. */
@@ -27,7 +35,9 @@ export interface Feature {
   readonly start: (core: Core) => StartedFeature
 }
 
+export type { ContentImport } from '../archive/merge-archive.ts'
 export type { FeatureAct } from '../pages/activity/own-acts.ts'
+export type { FeatureNames } from '../pages/relationships/deps.ts'
 
 /** A check of `troupe doctor`, which acts as an owner from outside. */
 export interface DeploymentCheck {
@@ -73,40 +83,61 @@ export type Core = Rooms
 
 /** A feature in one service. */
 export interface StartedFeature {
-  readonly routes: readonly Route[]
+  readonly routes: (page: FeaturePageDeps) => readonly Route[]
   /** Receives every change of an actor inside its transaction. */
   readonly changeSink?: ChangeSink
   /** Work in the background, which wakes, settles and stops with the service. */
   readonly workers?: readonly BackgroundWorker[]
   /** The members of the handle of an actor. */
   readonly handle?: HandleMembers
+  /** Imports for owners of the records with content in archives. */
+  readonly contentImports?: readonly ContentImport[]
+  /** The names to which rights of peers and apps apply. */
+  readonly names?: readonly FeatureNames[]
+}
+
+/** The dependencies of every page, with the pages of the service by name. */
+export type FeaturePageDeps = PageDeps & { readonly pages: PageSet }
+
+/** The pages of a group by name. */
+type ViewsOf<Group extends PageGroup> = {
+  readonly [P in Group['pages'][number] as P['name']]: View<Parameters<P['view']>[0]>
 }
 
 /** Members of the handle of an actor, which are made when application code first reads them. */
 export type HandleMembers = { readonly [Name in keyof ActorHandle]?: (access: Access) => ActorHandle[Name] }
 
-interface Definition<Parts> {
+interface Definition<Parts, Group extends PageGroup> {
   readonly name: string
   readonly needs?: readonly string[]
   readonly tables?: readonly Table[]
   readonly options?: OptionTable
+  readonly pages?: Group
   readonly acts?: readonly FeatureAct[]
   readonly checks?: readonly DeploymentCheck[]
   readonly start: (core: Core) => Omit<StartedFeature, 'routes'> & { readonly parts: Parts }
-  /** @param parts Returns the parts that `start` made. Only handlers may call it. */
-  readonly routes?: (facts: RouteFacts, parts: () => Parts) => readonly Route[]
+  /**
+   * @param parts Returns the parts that `start` made. Only handlers may call it.
+   * @param page Returns the deps of the handlers of pages. Only handlers may call it.
+   */
+  readonly routes?: (
+    facts: RouteFacts,
+    parts: () => Parts,
+    page: () => PageDeps & { readonly pages: ViewsOf<Group> },
+  ) => readonly Route[]
 }
 
-export function defineFeature<Parts>({
+export function defineFeature<Parts, Group extends PageGroup>({
   name,
   needs = [],
   tables = [],
   options = {},
+  pages,
   acts = [],
   checks = [],
   start,
   routes = () => [],
-}: Definition<Parts>): Feature {
+}: Definition<Parts, Group>): Feature {
   const notStarted = (): never => {
     throw new Error(`The feature ${name} is not started`)
   }
@@ -115,12 +146,24 @@ export function defineFeature<Parts>({
     needs,
     tables,
     options,
+    ...present({ pages }),
     acts,
     checks,
-    documentedRoutes: (facts) => routes(facts, notStarted),
+    documentedRoutes: (facts) => routes(facts, notStarted, notStarted),
     start: (core) => {
       const { parts, ...started } = start(core)
-      return { ...started, routes: routes(core, () => parts) }
+      return {
+        ...started,
+        routes: (page) => {
+          // The pages of a service have those of its features.
+          const own = page as unknown as PageDeps & { readonly pages: ViewsOf<Group> }
+          return routes(
+            core,
+            () => parts,
+            () => own,
+          )
+        },
+      }
     },
   }
 }

@@ -43,6 +43,7 @@ export function startFeatures(features: readonly Feature[], core: Core): readonl
     const started = feature.start(core)
     if (started.changeSink !== undefined) core.changeSinks.push(started.changeSink)
     for (const worker of started.workers ?? []) core.jobs.add(worker)
+    core.contentImports.push(...(started.contentImports ?? []))
     return started
   })
 }

@@ -1,7 +1,7 @@
 /** Converts change records to events. Pure functions. */
 import type { ChangeCaller, FileChanged, ListChanged, PropertyChanged } from '../app/background/background.ts'
 import { absent } from '../json/absent.ts'
-import { array, fromPlain, getAt, isObject, type JsonText, members, object, stringText, toPlain } from '../json/json.ts'
+import { array, getAt, isObject, type JsonText, members, object, stringText, toPlain } from '../json/json.ts'
 import { parseOrigin } from '../origin.ts'
 import type { Change } from '../property/change.ts'
 
@@ -49,18 +49,6 @@ function listEvent(name: string, blob: JsonText): StoredEvent {
     return value === undefined ? [] : [[member, value] as const]
   })
   return { type: 'list_changed', name, data: object([['name', stringText(name)], ...facts]) }
-}
-
-/** The event of a stored file; null facts of a deleted one. */
-export function fileEvent(
-  name: string,
-  facts: { readonly size: number; readonly type: string; readonly hash: string } | null,
-): StoredEvent {
-  const shown =
-    facts === null
-      ? { name, operation: 'delete' }
-      : { name, operation: 'put', size: facts.size, type: facts.type, sha256: facts.hash }
-  return { type: 'file_changed', name, data: fromPlain(shown) }
 }
 
 /** The part of an event that its stored data gives. */

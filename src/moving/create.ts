@@ -5,6 +5,7 @@ import { Cleaning } from '../job/cleaning.ts'
 import { JobWorker } from '../job/worker.ts'
 import type { Outbox } from '../outbox/create.ts'
 import { SignInAge } from '../permission/sign-in-age.ts'
+import { limitsIn } from '../quota/quota.ts'
 import type { ReplicaModule } from '../replica/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
@@ -63,7 +64,7 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
     deleteLeftovers,
     keepMissed: needs.keepMissed,
   })
-  const spool = new Spool({ ...shared, wakeUnused })
+  const spool = new Spool({ ...shared, wakeUnused, limitIn: limitsIn(config) })
   const landings: Landings = new Landings({
     ...shared,
     uniqueCreator: config.uniqueCreator,

@@ -28,7 +28,9 @@ export interface SpoolDeps extends WithTables {
   readonly timers: Timers
   readonly now: () => number
   readonly log: Log
-  readonly config: Pick<Config, 'maxImportBytes' | 'maxFileBytes' | 'maxActorFileBytes' | 'maxFiles'>
+  readonly config: Pick<Config, 'maxImportBytes'>
+  /** The limit that an option has, by its name in code. */
+  readonly limitIn: (setting: string) => number
   readonly quotas: Pick<Quotas, 'declared' | 'limitOf'>
   /** Deletes the bytes of archives that are not needed any longer. */
   readonly wakeUnused: (actorId: string) => void
@@ -97,20 +99,21 @@ export class Spool {
       const { id, creator } = headerOf(first)
       if (id !== actorId) throw new ServiceError('invalid_value', `${cannotTake} this is the archive of another actor`)
       normalizeCreator(creator)
-      const { files, fileBytes, largestFile, rows, bytes } = await checkArchive(records, this.#deps.tables)
-      const { maxFiles, maxActorFileBytes, maxFileBytes } = this.#deps.config
-      const limits = [
-        [files, maxFiles, `files; at most ${maxFiles} are allowed`],
-        [fileBytes, maxActorFileBytes, `bytes of files; at most ${maxActorFileBytes} are allowed`],
-        [largestFile, maxFileBytes, `bytes in one file; at most ${maxFileBytes} are allowed`],
-      ] as const
-      for (const [count, most, text] of limits)
-        if (count > most) throw new ServiceError('payload_too_large', `${cannotTake} it has ${count} ${text}`)
+      const { contents, rows, bytes } = await checkArchive(records, this.#deps.tables)
+      for (const [{ content: declared }, totals] of contents)
+        for (const { of, setting, unit } of declared.limits) this.#requireAtMost(totals[of], setting, unit)
       this.#requireRoom(rows, bytes)
     } finally {
       await records.close()
     }
   }
+
+  #requireAtMost(count: number, setting: string, unit: string): void {
+    const most = this.#deps.limitIn(setting)
+    if (count > most)
+      throw new ServiceError('payload_too_large', `${cannotTake} it has ${count} ${unit}; at most ${most} are allowed`)
+  }
+
   /**
    * The old service still has the actor, so it stays there. After the notice, only the exact counts could refuse it.
    *

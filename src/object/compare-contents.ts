@@ -1,9 +1,10 @@
-/** Compares the rows of files with the contents in their storage. */
+/** Compares the rows with content with their storage. */
 import { createHash } from 'node:crypto'
 import type { Store } from '../store/store.ts'
+import type { ContentKind } from '../table/record-kind.ts'
 import type { FileBytes } from './file-bytes.ts'
 
-export interface WrongFile {
+export interface WrongContent {
   readonly actorId: string
   readonly name: string
   readonly object: string
@@ -12,14 +13,18 @@ export interface WrongFile {
 
 const pageRows = 500
 
-/** Reads the contents of every file, and yields the files without them, or with others. */
-export async function* wrongFiles(store: Store, bytes: FileBytes): AsyncGenerator<WrongFile, void> {
-  let after: FileRow | undefined
+/** Reads the content of every row of a kind, and yields the rows without it, or with another. */
+export async function* wrongContents(
+  store: Store,
+  bytes: FileBytes,
+  kind: ContentKind,
+): AsyncGenerator<WrongContent, void> {
+  let after: ContentRow | undefined
   do {
     const [actorId, name] = [after?.actorId ?? '', after?.name ?? '']
-    const rows: FileRow[] = await store.read((q) =>
-      q.all<FileRow>(
-        `/* files */ SELECT actor_id AS "actorId", name, object, size, hash FROM file
+    const rows: ContentRow[] = await store.read((q) =>
+      q.all<ContentRow>(
+        `/* files */ SELECT actor_id AS "actorId", name, object, size, hash FROM ${kind.table}
          WHERE (actor_id, name) > ($1, $2) ORDER BY actor_id, name LIMIT ${pageRows}`,
         actorId,
         name,
@@ -27,14 +32,14 @@ export async function* wrongFiles(store: Store, bytes: FileBytes): AsyncGenerato
     )
     for (const row of rows) {
       const problem = await problemOf(bytes, row)
-      if (problem !== null && (await isStill(store, row)))
+      if (problem !== null && (await isStill(store, kind, row)))
         yield { actorId: row.actorId, name: row.name, object: row.object, problem }
     }
     after = rows.at(-1)
   } while (after !== undefined)
 }
 
-interface FileRow {
+interface ContentRow {
   readonly actorId: string
   readonly name: string
   readonly object: string
@@ -42,7 +47,10 @@ interface FileRow {
   readonly hash: string
 }
 
-async function problemOf(bytes: FileBytes, { object, size, hash }: FileRow): Promise<WrongFile['problem'] | null> {
+async function problemOf(
+  bytes: FileBytes,
+  { object, size, hash }: ContentRow,
+): Promise<WrongContent['problem'] | null> {
   const opened = await bytes.open(object, null)
   if (opened === null) return 'missing'
   if (opened.size !== size) {
@@ -54,10 +62,10 @@ async function problemOf(bytes: FileBytes, { object, size, hash }: FileRow): Pro
   return digest.digest('hex') === hash ? null : 'damaged'
 }
 
-/** The file may have been replaced or deleted since its row was read. */
-async function isStill(store: Store, { actorId, name, object }: FileRow): Promise<boolean> {
+/** The row may have been replaced or deleted since it was read. */
+async function isStill(store: Store, { table }: ContentKind, { actorId, name, object }: ContentRow): Promise<boolean> {
   const row = await store.read((q) =>
-    q.get<{ object: string }>('SELECT object FROM file WHERE actor_id = $1 AND name = $2', actorId, name),
+    q.get<{ object: string }>(`SELECT object FROM ${table} WHERE actor_id = $1 AND name = $2`, actorId, name),
   )
   return row?.object === object
 }

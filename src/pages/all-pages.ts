@@ -1,4 +1,4 @@
-/** The list of all pages. The navigation, the page set and the routes of the owner's pages derive from it. */
+/** The list of the pages of the core. The navigation, the page set and the routes of the owner's pages derive from it. */
 import type { Route } from '../http/dispatch/route.ts'
 import { failed } from './failed/page.ts'
 import { front } from './front/page.ts'
@@ -7,7 +7,6 @@ import { signIn } from './sign-in/page.ts'
 import { consent } from './consent/page.ts'
 import { home } from './home/page.ts'
 import { properties } from './properties/page.ts'
-import { files } from '../features/files/pages/page.ts'
 import { history } from './history/page.ts'
 import { relationships } from './relationships/page.ts'
 import { subscriptions } from './subscriptions/page.ts'
@@ -22,12 +21,11 @@ import { passkeys } from './passkeys/page.ts'
 import { settings } from './settings/page.ts'
 import { live } from './live/page.ts'
 import { type Asset, commonAssets } from './shared/assets.ts'
-import type { Navigation } from './shared/layout.ts'
-import type { PageDefinition } from './shared/page-group.ts'
+import type { PageGroup } from './shared/page-group.ts'
 import type { View } from './shared/values.ts'
 
 /** Page groups in the order of the navigation. */
-const groups = [
+export const coreGroups = [
   failed,
   front,
   reference,
@@ -37,7 +35,6 @@ const groups = [
   requests,
   properties,
   history,
-  files,
   relationships,
   subscriptions,
   apps,
@@ -51,24 +48,27 @@ const groups = [
   operator,
 ] as const
 
-type Group = (typeof groups)[number]
+type Group = (typeof coreGroups)[number]
 type Page = Group['pages'][number]
 
-/** The pages by name, each a function from plain data to safe HTML. @experimental */
-export type Pages = { readonly [P in Page as P['name']]: View<Parameters<P['view']>[0]> }
+/** The pages of the core by name. */
+export type CorePages = { readonly [P in Page as P['name']]: View<Parameters<P['view']>[0]> }
 
-/** The values of a page. @experimental */
-export type PageValues<Name extends keyof Pages> = Parameters<Pages[Name]>[0]
-
-export const pageDefinitions: readonly PageDefinition[] = groups.flatMap<PageDefinition>(({ pages }) => pages)
-
-export const navigation: Navigation = groups.flatMap((group) => ('section' in group ? [group.section] : []))
+/** The groups of the core, with those of features in their places. */
+export function groupsWith(ofFeatures: readonly PageGroup[]): readonly PageGroup[] {
+  const all: PageGroup[] = [...coreGroups]
+  for (const group of ofFeatures) {
+    const before = all.findIndex(({ section }) => section !== undefined && section.path === group.after)
+    all.splice(before === -1 ? all.length : before + 1, 0, group)
+  }
+  return all
+}
 
 /** The files that pages load. */
 export const assets: readonly Asset[] = [
   ...Object.values(commonAssets),
-  ...groups.flatMap((group) => ('styles' in group ? group.styles : [])),
-  ...groups.flatMap((group) => ('scripts' in group ? group.scripts : [])),
+  ...coreGroups.flatMap((group) => ('styles' in group ? group.styles : [])),
+  ...coreGroups.flatMap((group) => ('scripts' in group ? group.scripts : [])),
 ]
 
 type Routes = Extract<Group, { readonly routes: unknown }>['routes']
@@ -77,5 +77,5 @@ type Routes = Extract<Group, { readonly routes: unknown }>['routes']
 export type OwnerPageDeps = Routes extends (deps: infer Deps) => unknown ? Deps : never
 
 export function ownerPageRoutes(deps: OwnerPageDeps): readonly Route[] {
-  return groups.flatMap((group) => ('routes' in group ? group.routes(deps) : []))
+  return coreGroups.flatMap((group) => ('routes' in group ? group.routes(deps) : []))
 }

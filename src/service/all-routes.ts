@@ -19,7 +19,6 @@ import { appCallbackRoutes, callbackRoutes } from '../http/routes/peers/callback
 import { devtestProxyRoutes } from '../http/routes/peers/devtest-proxy.ts'
 import { devtestRoutes } from '../http/routes/system/devtest.ts'
 import { factoryRoutes } from '../pages/sign-in/routes/factory.ts'
-import { fileRoutes } from '../features/files/routes/files.ts'
 import { listRoutes } from '../http/routes/actor/lists.ts'
 import { liveRoutes } from '../http/routes/actor/live.ts'
 import { mcpRoutes } from '../http/routes/system/mcp.ts'
@@ -93,7 +92,6 @@ export type RouteDeps = RouteFacts &
   Parameters<typeof keyRoutes>[0] &
   Parameters<typeof propertyRoutes>[0] &
   Parameters<typeof listRoutes>[0] &
-  Parameters<typeof fileRoutes>[0] &
   Parameters<typeof operationRoutes>[0] &
   Parameters<typeof resourceRoutes>[0] &
   Parameters<typeof trustRoutes>[0] &
@@ -162,7 +160,6 @@ export function routesFor(deps: RouteDeps, ofFeatures: readonly Route[]): readon
     ...keyRoutes(deps),
     ...propertyRoutes(deps),
     ...listRoutes(deps),
-    ...fileRoutes(deps),
     ...operationRoutes(deps),
     ...resourceRoutes(deps),
     ...trustRoutes(deps),

@@ -19,7 +19,9 @@ import { trusteeBearer } from '../trust/trustee-bearer.ts'
 import { FreshSignIn } from '../http/dispatch/fresh-sign-in.ts'
 import { liveStreams } from '../http/dispatch/live-stream.ts'
 import { type DispatchDeps, Dispatcher, type ErrorSubject } from '../http/dispatch/dispatch.ts'
+import type { FeaturePageDeps } from '../features/feature.ts'
 import type { FeatureAct } from '../pages/activity/own-acts.ts'
+import type { FeatureNames } from '../pages/relationships/deps.ts'
 import { errorPage } from '../pages/failed/error-page.ts'
 import type { Handle } from '../http/edge/request.ts'
 import { type RouteDeps, routesFor } from './all-routes.ts'
@@ -36,6 +38,7 @@ type MadeHere =
   | 'languages'
   | 'errorPage'
   | 'featureActs'
+  | 'featureNames'
 
 /** The dependencies that authenticate callers. */
 interface CallerDeps {
@@ -54,14 +57,15 @@ interface HttpNeeds {
   readonly languages: Languages
   readonly health: Health
   /** The routes of features. */
-  readonly routes: readonly Route[]
+  readonly routes: (deps: FeaturePageDeps) => readonly Route[]
+  readonly featureNames: readonly FeatureNames[]
   readonly featureActs: readonly FeatureAct[]
   /** Additional kinds of bearer tokens, tried before the kinds of the service. */
   readonly bearerKinds: readonly BearerKind[]
 }
 
 export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
-  const { rooms, pages, languages, health, featureActs } = needs
+  const { rooms, pages, languages, health, featureActs, featureNames } = needs
   const deps = {
     ...rooms,
     authentication: createAuthentication(runtime, needs),
@@ -72,9 +76,10 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
     languages,
     health,
     featureActs,
+    featureNames,
     errorPage: (error: ServiceError, about: ErrorSubject) => errorPage(error, { ...runtime, pages, languages }, about),
   }
-  return new Dispatcher(deps, routesFor(deps, needs.routes)).handle
+  return new Dispatcher(deps, routesFor(deps, needs.routes(deps))).handle
 }
 
 function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds }: HttpNeeds): Authentication {

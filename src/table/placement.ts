@@ -61,8 +61,6 @@ const corePlacements: Placements = {
   idempotent_request: placedByActor(),
   job: placedByActor(),
   job_entry: placedByActor(),
-  file: placedByActor(),
-  file_usage: placedByActor(),
   file_object: placedByActor(),
   // Found before the actor is known: by the name of a person.
   creator: byName('name'),

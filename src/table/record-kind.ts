@@ -49,7 +49,42 @@ export interface RecordKind {
   readonly checkRow?: (actorId: string, row: RecordRow) => Misfit | null
   /** Inserts the rows of an import, with what the service keeps beside them. Default: inserts the rows alone. */
   readonly insert?: (tx: Transaction, actorId: string, rows: readonly RecordRow[]) => Promise<void>
+  /** The content of the rows in the storage of objects. An archive has it after each record. */
+  readonly content?: RecordContent
 }
+
+/**
+ * Each row has an object, whose key is in the column `object`. Its size and SHA-256 are in the columns `size` and `hash`. The key of
+ * the table is the actor and `name`.
+ */
+export interface RecordContent {
+  /** The members that two contents of one name are compared by. */
+  readonly compared: readonly RecordMember[]
+  readonly limits: readonly ContentLimit[]
+  /** Inserts a row of an import, or replaces the row with its name. */
+  readonly put: (tx: Transaction, actorId: string, row: RecordRow) => Promise<void>
+  /** Stores beside the rows of an imported actor how many they are. */
+  readonly count: (tx: Transaction, actorId: string) => Promise<void>
+  /** Deletes the rows of an actor. */
+  readonly clear: (tx: Transaction, actorId: string) => Promise<void>
+}
+
+export interface ContentTotals {
+  readonly count: number
+  readonly bytes: number
+  readonly largest: number
+}
+
+/** A limit of the contents of an actor. */
+export interface ContentLimit {
+  readonly of: keyof ContentTotals
+  /** The option that has the limit, by its name in code. */
+  readonly setting: string
+  /** The counted things, as they follow a number: `bytes of files`. */
+  readonly unit: string
+}
+
+export type ContentKind = RecordKind & Required<Pick<RecordKind, 'content'>>
 
 type More = Pick<RecordMember, 'check' | 'isNullable'>
 

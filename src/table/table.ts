@@ -3,7 +3,7 @@ import type { Quota } from '../quota/quota.ts'
 import type { SealedColumn } from '../secret/sealed-columns.ts'
 import type { Transaction } from '../store/store.ts'
 import type { Placement } from './placement.ts'
-import type { RecordKind } from './record-kind.ts'
+import type { ContentKind, RecordKind } from './record-kind.ts'
 
 export interface Table {
   readonly name: string
@@ -13,8 +13,8 @@ export interface Table {
   readonly sealed?: readonly SealedColumn[]
   /** Its rows in an archive. */
   readonly records?: RecordKind
-  /** The limit of its rows for an actor. */
-  readonly quota?: Quota
+  /** The limits of its rows for an actor. */
+  readonly quotas?: readonly Quota[]
   /** Its rows that can read or receive what an owner stores later. The owner of an arrived actor keeps them by choice. */
   readonly reader?: TableReader
   /** Its rows that are credentials, which end after a restore. */
@@ -42,4 +42,11 @@ export interface TableCredential {
 /** The tables of a store that a check or a command reads. */
 export interface WithTables {
   readonly tables: readonly Table[]
+}
+
+/** The records with content. */
+export function contentKindsOf(tables: readonly Table[]): readonly ContentKind[] {
+  return tables.flatMap(({ records }) =>
+    records?.content === undefined ? [] : [{ ...records, content: records.content }],
+  )
 }

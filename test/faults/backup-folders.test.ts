@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { makeBackup } from '../../src/backup/make-backup.ts'
+import { builtInTables } from '../../src/features/features.ts'
 import { restoreBackup, type RestoreTarget, verifyBackup } from '../../src/backup/restore-backup.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { DirectoryBytes } from '../../src/object/directory.ts'
@@ -81,7 +82,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         await database.remove()
       })
       const bytes = new DirectoryBytes(files)
-      const deps = { store, now: store.now, url: database.url, bytes, hasFiles: true }
+      const deps = { store, now: store.now, url: database.url, bytes, hasFiles: true, tables: builtInTables }
       return { database, service, store, bytes, deps, files }
     }
 

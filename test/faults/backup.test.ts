@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import pg from 'pg'
 import { makeBackup } from '../../src/backup/make-backup.ts'
+import { builtInTables } from '../../src/features/features.ts'
 import { restoreBackup } from '../../src/backup/restore-backup.ts'
 import { MemoryBytes } from '../../src/object/memory.ts'
 import { openStore } from '../../src/open-store.ts'
@@ -84,7 +85,10 @@ describe('a backup of a database in use', () => {
       const copies = await copiesUnderLoad(
         steps,
         names.map((name) => async () => {
-          await makeBackup({ store, now: store.now, url: database.url, bytes, hasFiles: true }, join(folder, name))
+          await makeBackup(
+            { store, now: store.now, url: database.url, bytes, hasFiles: true, tables: builtInTables },
+            join(folder, name),
+          )
         }),
       )
       for (const [index, name] of names.entries()) {

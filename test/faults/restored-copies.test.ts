@@ -7,6 +7,7 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import { html } from '../../src/index.ts'
 import type { PageValues } from '../../src/pages.ts'
 import { makeBackup } from '../../src/backup/make-backup.ts'
+import { builtInTables } from '../../src/features/features.ts'
 import { restoreBackup } from '../../src/backup/restore-backup.ts'
 import { MemoryBytes } from '../../src/object/memory.ts'
 import { beginIncarnation, findIncarnation, startIncarnation } from '../../src/incarnation/incarnation.ts'
@@ -64,7 +65,10 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         const folder = await mkdtemp(join(root, 'copy-'))
         const store = await openStore({ url: database.url, mustExist: true, now: clock.now })
         const bytes = new MemoryBytes()
-        await makeBackup({ store, now: clock.now, url: database.url, bytes, hasFiles: true }, join(folder, 'copy'))
+        await makeBackup(
+          { store, now: clock.now, url: database.url, bytes, hasFiles: true, tables: builtInTables },
+          join(folder, 'copy'),
+        )
         await store.close()
         return join(folder, 'copy')
       }

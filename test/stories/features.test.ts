@@ -8,6 +8,7 @@ import { builtInFeatures } from '../../src/features/list.ts'
 import { archiveOf, linesOf, restore } from '../support/archives.ts'
 import { relate } from '../support/friends.ts'
 import { sqliteService, type TestService } from '../support/service.ts'
+import { OwnersBrowser } from '../support/sessions.ts'
 
 const start = sqliteService()
 
@@ -57,6 +58,44 @@ async function pathsOf(service: TestService): Promise<ReadonlySet<string>> {
 }
 
 describe('a service', () => {
+  it('has the pages of its features in the navigation', async () => {
+    const linksOf = async (features: readonly Feature[]): Promise<string[]> => {
+      const service = await start({ builtIn: features })
+      const actor = await service.createActor('ada@example.com')
+      const browser = await OwnersBrowser.open(service, actor)
+      const page = await (await browser.get('')).text()
+      const [navigation = ''] = /<nav class="sections".*?<\/nav>/s.exec(page) ?? []
+      return [...navigation.matchAll(/href="[^"]*\/www(\/[a-z]+)"/g)].map(([, path = '']) => path)
+    }
+    const all = await linksOf(builtInFeatures)
+    assert.deepEqual(all.slice(0, 5), ['/requests', '/properties', '/files', '/trust', '/subscriptions'])
+    assert.deepEqual(
+      await linksOf(builtInFeatures.filter(({ name }) => name !== 'files')),
+      all.filter((path) => path !== '/files'),
+    )
+  })
+
+  it('leaves out the records of a feature that it does not have', async () => {
+    const source = await start()
+    const ada = await source.createActor('ada@example.com')
+    assert.equal((await ada.request('PUT', '/properties/color', 'blue')).status, 204)
+    assert.equal((await ada.request('PUT', '/files/cat.txt', 'meow')).status, 201)
+    const archive = await archiveOf(source, ada.id)
+    const service = await start({ builtIn: builtInFeatures.filter(({ name }) => name !== 'files') })
+    const { restored, leftOut } = await restore(service, archive)
+    assert.deepEqual([restored['property'], leftOut['file'], leftOut['bytes']], [1, 1, undefined])
+
+    const grace = await service.createActor('grace@example.com')
+    assert.equal((await grace.request('POST', '/import', archive)).status, 202)
+    await service.settled()
+    const { left_out: kept } = (await (await grace.request('GET', '/import')).json()) as { left_out: object }
+    assert.deepEqual(
+      Object.entries(kept).filter(([kind]) => ['file', 'bytes'].includes(kind)),
+      [['file', 1]],
+    )
+    assert.equal(await (await service.app.actors.get(grace.id))?.get('color'), 'blue')
+  })
+
   let everything: ReadonlySet<string>
 
   before(async () => {
@@ -72,11 +111,17 @@ describe('a service', () => {
       assert.equal(routes.length > 0, feature.name !== 'mail')
       for (const { method, path } of routes) {
         const place = path.replace('/:actor', '').replaceAll(/:\w+/g, 'x').replace('*', 'x')
-        assert.equal((await actor.request(method, place, method === 'GET' ? undefined : {})).status, 404, path)
+        const body = method === 'GET' ? undefined : {}
+        // A form is refused before its page is looked for.
+        const expected = place.startsWith('/www/') ? (await actor.request(method, '/www/unknown', body)).status : 404
+        assert.equal((await actor.request(method, place, body)).status, expected, `${method} ${path}`)
       }
-      const described = routes.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
+      const described = routes.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}'))
       const missing = described.filter((path) => !everything.has(path))
-      assert.deepEqual([missing, [...(await pathsOf(service))].filter((path) => described.includes(path))], [[], []])
+      const left = [...(await pathsOf(service))].filter(
+        (path) => described.includes(path) && !path.startsWith('/{actor}/www/'),
+      )
+      assert.deepEqual([missing, left], [[], []])
     })
   }
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from 'hono/html'
-import type { PageValues } from '../../src/pages/all-pages.ts'
+import type { PageValues } from '../../src/features/pages.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { registerClient } from '../support/oauth-client.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { makeBackup } from '../../src/backup/make-backup.ts'
 import { restoreBackup } from '../../src/backup/restore-backup.ts'
-import { DirectoryBytes } from '../../src/file/directory.ts'
+import { DirectoryBytes } from '../../src/object/directory.ts'
 import { openStore } from '../../src/open-store.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
 import { emptyTarget } from '../support/backups.ts'
@@ -157,8 +157,8 @@ for (const name of names)
         const { service } = await start()
         const archive = await textOf(as(service, facts.ada)('GET', '/export'))
         assert.equal(archive.split('\n').filter((line) => line.startsWith('{"kind":"item"')).length, 2_541)
-        const { store } = await service.app.running()
-        const deps = { bytes: new DirectoryBytes(files), hasFiles: true }
+        const { store, parts } = await service.app.running()
+        const deps = { bytes: new DirectoryBytes(files), hasFiles: true, tables: parts.tables }
         const made = await makeBackup({ ...deps, store, now, url: service.databaseUrl }, join(folder, 'backup'))
         assert.deepEqual([made.actors, made.files.count], [3, 1])
         const target = await emptyTarget(dialect)

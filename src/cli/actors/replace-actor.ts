@@ -1,7 +1,6 @@
 /** `troupe actors import --replace`: replaces the content of an actor by that of an archive. */
 import { createReadStream } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { bytesQuota } from '../../actor/quotas.ts'
 import type { ChangeCounts } from '../../archive/compare-contents.ts'
 import {
   type AroundReplacement,
@@ -13,12 +12,11 @@ import {
 } from '../../archive/replace-actor.ts'
 import { putEntries } from '../../audit-log/audit-log-store.ts'
 import type { Config } from '../../config/options.ts'
-import { fileBytesQuota, filesQuota } from '../../features/files/quotas.ts'
 import { keepValues } from '../../history/history-store.ts'
 import { insertChanges } from '../../live/change-store.ts'
 import { beginWork } from '../../moving/arrival-store.ts'
 import { pauseWork } from '../../moving/departure-store.ts'
-import { itemsQuota, namesQuota } from '../../property/quotas.ts'
+import { contentQuotasWith } from '../../quotas.ts'
 import { limitsIn } from '../../quota/quota.ts'
 import { randomId } from '../../secret/random.ts'
 import type { Transaction } from '../../store/store.ts'
@@ -46,7 +44,7 @@ export async function replaceActorByCommand(path: string, options: ReplaceOption
           ...restoring,
           open: () => createReadStream(path, { highWaterMark: 1_048_576 }),
           baseUrl: publicUrlOf(config),
-          quotas: [bytesQuota, namesQuota, itemsQuota, fileBytesQuota, filesQuota].map((quota) => ({
+          quotas: contentQuotasWith(restoring.tables).map((quota) => ({
             quota,
             limit: limitsIn(config)(quota.setting),
           })),

@@ -30,7 +30,7 @@ async function make(folder: string, isJson: boolean): Promise<number> {
     const bytes = openFileBytes(config, false)
     try {
       return await makeBackup(
-        { store, now: store.now, url: config.database, bytes, hasFiles: hasFileStorage(config) },
+        { store, now: store.now, url: config.database, bytes, hasFiles: hasFileStorage(config), tables: builtInTables },
         folder,
         { progress: progressTo(process.stderr, 'files', 10_000) },
       )

@@ -1,17 +1,10 @@
-import type { ObjectModule } from '../../object/create.ts'
-import type { Permission } from '../../permission/permission.ts'
-import type { Runtime } from '../../runtime.ts'
+import type { Core } from '../feature.ts'
+import { fileEvent } from './event.ts'
 import { Files } from './files.ts'
+import type { FileSettings } from './options.ts'
 
-export function createFiles(
-  runtime: Runtime,
-  { permission, fileBytes, unusedObjects }: ObjectModule & { readonly permission: Permission },
-): Files {
-  return new Files({
-    ...runtime,
-    permission,
-    bytes: fileBytes,
-    limits: runtime.config,
-    wake: unusedObjects.wake,
-  })
+export function createFiles(core: Core, limits: FileSettings): Files {
+  const files = new Files({ ...core, bytes: core.fileBytes, limits, wake: core.unusedObjects.wake })
+  files.changed.on((tx, actor, change) => core.events.record(tx, actor, [fileEvent(change)]))
+  return files
 }

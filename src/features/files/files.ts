@@ -4,7 +4,6 @@
  */
 import { createHash, hash } from 'node:crypto'
 import { type Caller, callerName } from '../../caller.ts'
-import type { Config } from '../../config/options.ts'
 import { DomainEvent } from '../../domain-event.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Live } from '../../live/live.ts'
@@ -36,6 +35,7 @@ import {
 import { insertObject, keepObject, releaseObject } from '../../object/object-store.ts'
 import { checkedType } from './media-type.ts'
 import { leased } from '../../object/object-lease.ts'
+import type { FileSettings } from './options.ts'
 import { fileBytesQuota, filesQuota } from './quotas.ts'
 import { objectLeaseMs } from '../../object/unused-objects.ts'
 
@@ -77,7 +77,7 @@ export interface FilesDeps {
   readonly now: () => number
   readonly log: Log
   readonly live: Pick<Live, 'record'>
-  readonly limits: Pick<Config, 'maxFileBytes' | 'maxActorFileBytes' | 'maxFiles' | 'fileTypes'>
+  readonly limits: FileSettings
   /** Starts the deletion of the actor's unused objects. */
   readonly wake: (actorId: string) => void
 }

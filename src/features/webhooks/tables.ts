@@ -61,7 +61,7 @@ export const webhookTable: Table = {
   place: placedByActor(),
   sealed: [webhookSecrets],
   records,
-  quota: webhooksQuota,
+  quotas: [webhooksQuota],
   reader: {
     kind: 'webhook',
     sql: `SELECT webhook_id AS id, description AS name, url AS address, '' AS relationship, 0 AS rules

@@ -1,6 +1,5 @@
 /** Computes what a trust type allows a peer in the owner's account, from the rules that the service enforces. */
 import { hash } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import type { Override } from '../../trust/override-store.ts'
 import { typesForPeople } from '../../permission/offered-types.ts'
 import { decide } from '../../permission/decision.ts'
@@ -30,9 +29,6 @@ export function choicesOf(deps: RelationshipPageDeps, messages: Messages): reado
   }))
 }
 
-/** The files that one statement reads. */
-const filesOfPage = 1000
-
 export interface OwnNames {
   readonly names: { readonly [category in RuledCategory]: readonly string[] }
   /** The properties that are lists, by name. */
@@ -55,14 +51,10 @@ export async function ownNames(
       if (isApp) resources.push(uriOf(name))
       if (holdsItems(kind)) lists.add(name)
     }
-  const files: string[] = []
-  for (let after: string | null = ''; after !== null; ) {
-    const page = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after, limit: filesOfPage })
-    for (const { name } of page.files) files.push(name)
-    after = page.next
-    await setImmediate()
-  }
-  return { names: { properties, files, ...declared, resources }, lists }
+  const ofFeatures: { [category in RuledCategory]?: readonly string[] } = {}
+  for (const { category, read } of deps.featureNames)
+    ofFeatures[category] = (await Array.fromAsync(read(actor.id, caller))).flat()
+  return { names: { properties, files: [], ...declared, resources, ...ofFeatures }, lists }
 }
 
 /** @param fields Hidden fields of the form that executes the reviewed change. */

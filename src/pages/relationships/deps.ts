@@ -14,7 +14,8 @@ import type { Invitations } from '../../trust/invitations/invitations.ts'
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
 import type { Properties } from '../../property/properties.ts'
-import type { Files } from '../../features/files/files.ts'
+import type { Caller } from '../../caller.ts'
+import type { RuledCategory } from '../../permission/rules.ts'
 import type { Operations } from '../../operation/operations.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
@@ -27,6 +28,12 @@ export const peerQuery = {
 }
 export type PeerQuery = ValuesOf<typeof peerQuery>
 
+/** The names of an actor in a category of rights, which a feature adds. */
+export interface FeatureNames {
+  readonly category: RuledCategory
+  readonly read: (actorId: string, caller: Caller) => AsyncIterable<readonly string[]>
+}
+
 export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
   readonly auditLog: Pick<AuditLog, 'page'>
   readonly invitations: Invitations
@@ -36,7 +43,7 @@ export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDe
   readonly permissions: Permissions
   readonly subscribing: Subscribing
   readonly properties: Properties
-  readonly files: Pick<Files, 'list'>
+  readonly featureNames: readonly FeatureNames[]
   readonly operations: Operations
   readonly declared: Declared
   readonly mcp: McpEndpoint

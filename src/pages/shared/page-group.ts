@@ -1,4 +1,4 @@
-/** The declaration of one folder of pages. `all-pages.ts` lists the folders. */
+/** The declaration of one folder of pages. `all-pages.ts` lists those of the core, and features declare theirs. */
 import type { Route } from '../../http/dispatch/route.ts'
 import type { Asset } from './assets.ts'
 import type { PageContext, Section } from './layout.ts'
@@ -7,6 +7,8 @@ import type { Html } from './values.ts'
 export interface PageGroup {
   /** Link in the navigation of the owner's pages. Other pages link to a group without one. */
   readonly section?: Section
+  /** Path of the section behind which that of a feature has its place. Default: the last place. */
+  readonly after?: string
   readonly pages: readonly PageDefinition[]
   /** Style sheets that the views name. */
   readonly styles?: readonly Asset[]

@@ -1,5 +1,4 @@
 /** The page of files, and its forms. */
-import type { Config } from '../../../config/options.ts'
 import type { ServiceError } from '../../../errors.ts'
 import type { FileFacts } from '../file-store.ts'
 import type { Files } from '../files.ts'
@@ -18,11 +17,12 @@ import { momentOf } from '../../../pages/shared/time.ts'
 import type { View } from '../../../pages/shared/values.ts'
 import { visible } from '../../../pages/shared/visible.ts'
 import type { Messages } from '../../../pages/languages/language.ts'
+import type { FileSettings } from '../options.ts'
 import type { FileRow, FilesValues } from './values.ts'
 
 export interface FilePageDeps extends PageDeps {
   readonly files: Files
-  readonly config: Pick<Config, 'maxFileBytes'>
+  readonly limits: Pick<FileSettings, 'maxFileBytes'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -75,7 +75,7 @@ export async function showFiles(
     count: usage.files,
     used: size(usage.bytes),
     most: size(usage.maxBytes),
-    largest: size(deps.config.maxFileBytes),
+    largest: size(deps.limits.maxFileBytes),
     form_action: `${values.actor_www}/files`,
   })
   return showPage(deps, exchange, page, error?.status)

@@ -1,10 +1,9 @@
-/** The files of the actor. */
+/** The page of files. */
 import type { PageGroup } from '../../../pages/shared/page-group.ts'
-import { filePageRoutes } from './routes.ts'
 import { filesPage } from './view.ts'
 
-export const files = {
+export const filePages = {
   section: { path: '/files', label: 'files', icon: 'files' },
+  after: '/properties',
   pages: [{ name: 'files', template: 'aw-actor-www-files.html', view: filesPage }],
-  routes: filePageRoutes,
 } as const satisfies PageGroup

@@ -4,7 +4,7 @@ import type { Route } from '../../../http/dispatch/route.ts'
 import { errorResponses, formResponses, pageResponses } from '../../../http/dispatch/schemas.ts'
 import { changeFiles, type FilePageDeps, fileForm, filesQuery, showFiles } from './file-pages.ts'
 
-export function filePageRoutes(deps: FilePageDeps): readonly Route[] {
+export function filePageRoutes(deps: () => FilePageDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'filesPage',
@@ -14,7 +14,7 @@ export function filePageRoutes(deps: FilePageDeps): readonly Route[] {
       summary: 'The files of the actor, with forms to store and delete one',
       query: filesQuery,
       responses: pageResponses,
-      handler: (exchange) => showFiles(deps, exchange, exchange.query),
+      handler: (exchange) => showFiles(deps(), exchange, exchange.query),
     }),
     defineRoute({
       id: 'filesForm',
@@ -24,7 +24,7 @@ export function filePageRoutes(deps: FilePageDeps): readonly Route[] {
       summary: 'Stores the file of a multipart form, whose first field is `csrf_token`, or deletes one (`delete`)',
       request: fileForm,
       responses: { ...formResponses, ...errorResponses(507) },
-      handler: (exchange) => changeFiles(deps, exchange),
+      handler: (exchange) => changeFiles(deps(), exchange),
     }),
   ]
 }

@@ -52,21 +52,18 @@ const anyContent: RequestBody<undefined> = {
   read: async () => undefined,
 }
 
-export interface FileRouteDeps {
-  readonly files: Files
-}
-
 const path = '/:actor/files' as const
 /** A name may have slashes. */
 const one = '/:actor/files/:name/*' as const
 
 type OneExchange = ActorExchange<'name'>
 
-export function fileRoutes(deps: FileRouteDeps): readonly Route[] {
-  return [listRoute(deps), readRoute(deps), ...changeRoutes(deps)]
+/** @param files Only handlers may call it. */
+export function fileRoutes(files: () => Files): readonly Route[] {
+  return [listRoute(files), readRoute(files), ...changeRoutes(files)]
 }
 
-function listRoute({ files }: FileRouteDeps): Route {
+function listRoute(files: () => Files): Route {
   return defineRoute({
     id: 'listFiles',
     method: 'GET',
@@ -89,7 +86,7 @@ function listRoute({ files }: FileRouteDeps): Route {
       ...errorResponses(400),
       ...actorErrors,
     },
-    handler: async ({ actor, caller, query }) => listed(files, { actorId: actor.id, caller }, query),
+    handler: async ({ actor, caller, query }) => listed(files(), { actorId: actor.id, caller }, query),
   })
 }
 
@@ -106,7 +103,7 @@ async function listed(
     : withNextPage(response, { ...(prefix === '' ? {} : { prefix }), limit: String(limit), after: next })
 }
 
-function readRoute(deps: FileRouteDeps): Route {
+function readRoute(files: () => Files): Route {
   return defineRoute({
     id: 'getFile',
     method: 'GET',
@@ -123,7 +120,7 @@ function readRoute(deps: FileRouteDeps): Route {
     },
     handler: (exchange) => {
       refuseAsCode(exchange.request)
-      return read(deps, exchange)
+      return read(files(), exchange)
     },
   })
 }
@@ -146,7 +143,7 @@ function refuseAsCode(request: Pick<HttpRequest, 'header'>): void {
     throw new ServiceError('forbidden', 'Cannot send the file: a page must not use it as a script or style')
 }
 
-function changeRoutes({ files }: FileRouteDeps): readonly Route[] {
+function changeRoutes(files: () => Files): readonly Route[] {
   return [
     defineRoute({
       id: 'putFile',
@@ -166,7 +163,7 @@ function changeRoutes({ files }: FileRouteDeps): readonly Route[] {
       handler: async (exchange) => {
         const { request, actor, caller } = exchange
         requirePlainBody(request)
-        const stored = await files.upload({ actorId: actor.id, caller }, nameOf(exchange), request.stream(), {
+        const stored = await files().upload({ actorId: actor.id, caller }, nameOf(exchange), request.stream(), {
           type: request.header('content-type'),
           size: sizeOf(request),
           hash: digestOf(request),
@@ -186,7 +183,7 @@ function changeRoutes({ files }: FileRouteDeps): readonly Route[] {
       handler: async (exchange) => {
         const { request, actor, caller } = exchange
         const name = nameOf(exchange)
-        const isDeleted = await files.remove({ actorId: actor.id, caller }, name, fileCondition(request))
+        const isDeleted = await files().remove({ actorId: actor.id, caller }, name, fileCondition(request))
         if (!isDeleted) throw noFile()
         return noContent()
       },
@@ -194,7 +191,7 @@ function changeRoutes({ files }: FileRouteDeps): readonly Route[] {
   ]
 }
 
-async function read({ files }: FileRouteDeps, exchange: OneExchange): Promise<HttpResponse> {
+async function read(files: Files, exchange: OneExchange): Promise<HttpResponse> {
   const { request, actor, caller } = exchange
   const condition = conditionOf(request)
   let range: ReturnType<typeof rangeOf> = null
