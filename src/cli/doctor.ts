@@ -59,6 +59,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
   const warning = plainHttpWarning({ baseUrl: publicUrlOf(config), config })
   if (warning !== null) print(`http      ${warning}`)
   print(`port      ${everyAddressWarning(config) ?? `${config.port} of ${config.host}`}`)
+  print(`metrics   ${stateOfMetrics(config)}`)
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)
@@ -74,6 +75,11 @@ export async function doctor(args: readonly string[]): Promise<number> {
 async function stateOfMail(smtpUrl: string, config: Config): Promise<string> {
   const { place, problem } = await tryServer({ smtpUrl, baseUrl: publicUrlOf(config) })
   return `${place}: ${problem ?? 'answers'}`
+}
+
+function stateOfMetrics({ metricsToken, mode }: Config): string {
+  if (metricsToken !== null) return 'open to clients with TROUPE_METRICS_TOKEN'
+  return mode === 'production' ? 'closed: TROUPE_METRICS_TOKEN opens them for Prometheus' : 'open, in development only'
 }
 
 /** Discovers the providers of the environment as a sign-in does. The service starts without them, so none of them fails the command. */

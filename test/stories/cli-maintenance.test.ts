@@ -265,7 +265,7 @@ describe('troupe doctor', () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(
       stdout,
-      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nport {6}3000 of localhost\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actor, a change waits \d+\.\d ms for the disk[^\n]*\nEverything that a start needs is present\.\n$/,
+      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nport {6}3000 of localhost\nmetrics {3}closed: TROUPE_METRICS_TOKEN opens them for Prometheus\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actor, a change waits \d+\.\d ms for the disk[^\n]*\nEverything that a start needs is present\.\n$/,
     )
     assert.ok(!stdout.includes(key.slice(3)))
   })

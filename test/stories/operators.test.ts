@@ -90,7 +90,24 @@ describe('health', () => {
 describe('metrics', () => {
   const start = sqliteService()
 
-  it('are public where no token is configured, in the Prometheus text format', async () => {
+  it('are closed in production until a token opens them', async () => {
+    const service = await start({ mode: 'production', baseUrl: 'https://troupe.example.com' })
+    for (const headers of [{}, { authorization: 'Bearer ' }, { authorization: 'Bearer null' }]) {
+      const answer = await service.request('/metrics', { headers })
+      assert.equal(answer.status, 404)
+      assert.deepEqual(await answer.json(), {
+        error: 'not_found',
+        message: 'Cannot show the metrics: no token for them is configured',
+      })
+    }
+    const token = 'a-token-of-the-operator-0123456789'
+    const open = await start({ mode: 'production', baseUrl: 'https://troupe.example.com', metricsToken: token })
+    assert.equal((await open.request('/metrics')).status, 401)
+    const answer = await open.request('/metrics', { headers: { authorization: `Bearer ${token}` } })
+    assert.match(await answer.text(), /^# TYPE troupe_info gauge$/m)
+  })
+
+  it('are public in development where no token is configured, in the Prometheus text format', async () => {
     const service = await start()
     const answer = await service.request('/metrics')
     assert.equal(answer.status, 200)

@@ -36,7 +36,11 @@ async function operatorAddresses(probe: Probe): Promise<Finding[]> {
   const metrics = await probe.send('/metrics')
   found.push(
     metrics.status === 200 && metrics.body.includes('# TYPE')
-      ? problem('metrics', 'Everyone can read /metrics.', 'Let the proxy refuse /metrics, or set TROUPE_METRICS_TOKEN.')
+      ? problem(
+          'metrics',
+          'Everyone can read /metrics.',
+          'Run release 0.2 or later with troupe serve: /metrics is open in development only. Until then, let the proxy refuse /metrics, or set TROUPE_METRICS_TOKEN.',
+        )
       : fine('metrics', 'Strangers cannot read /metrics.'),
   )
   const login = await probe.send('/login', { headers: { accept: 'text/html' } })

@@ -40,7 +40,7 @@ export interface SystemRouteDeps extends BaseUrl {
   readonly health: Health
   readonly metrics: Metrics
   readonly keyRing: KeyRing
-  readonly config: Pick<Config, 'metricsToken' | 'trustedProxies'>
+  readonly config: Pick<Config, 'metricsToken' | 'mode' | 'trustedProxies'>
 }
 
 /** @param openApi Returns the OpenAPI document, generated at the first request. */
@@ -92,7 +92,7 @@ function otherRoutes(deps: SystemRouteDeps, openApi: () => string): readonly Rou
       summary: 'Counters in the Prometheus text format',
       // A scraper may be configured with `params`.
       unknownQuery: 'ignored',
-      responses: { 200: { text: 'The counters', type: 'text/plain' }, ...errorResponses(401) },
+      responses: { 200: { text: 'The counters', type: 'text/plain' }, ...errorResponses(401, 404) },
       handler: (exchange) => metrics(deps, exchange),
     }),
     defineRoute({
@@ -118,7 +118,10 @@ async function ready(deps: SystemRouteDeps): Promise<HttpResponse> {
 }
 
 async function metrics(deps: SystemRouteDeps, { request }: Exchange): Promise<HttpResponse> {
-  const token = deps.config.metricsToken
+  const { metricsToken: token, mode } = deps.config
+  // Without a token, every client that reaches the port could read how the service is used.
+  if (token === null && mode === 'production')
+    throw new ServiceError('not_found', 'Cannot show the metrics: no token for them is configured')
   if (token !== null && !sameSecret(request.header('authorization') ?? '', `Bearer ${token}`)) {
     throw new ServiceError('unauthorized', 'Cannot show the metrics: their bearer token is needed', {
       headers: { 'WWW-Authenticate': 'Bearer' },
