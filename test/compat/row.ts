@@ -11,6 +11,7 @@ export const groups = [
   'Browsers',
   'Proxies',
   'Command line',
+  'Deployment',
 ] as const
 
 export interface CompatRow {

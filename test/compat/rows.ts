@@ -1,6 +1,7 @@
 /** Every row of the table of compatibility. */
 import { aiPackages } from './ai-packages.ts'
 import { aiShapes } from './ai-shapes.ts'
+import { deploymentRows } from './deployment.ts'
 import { identityProviders } from './identity-providers.ts'
 import { loopbackRows } from './loopback.ts'
 import { oauthClients } from './oauth-clients.ts'
@@ -14,4 +15,5 @@ export const rows: readonly CompatRow[] = [
   ...loopbackRows,
   ...identityProviders,
   ...programRows,
+  ...deploymentRows,
 ]

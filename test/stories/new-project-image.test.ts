@@ -9,6 +9,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -17,14 +18,31 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { parse } from 'yaml'
 import { bundle } from '../../tools/bundle.ts'
 import { buildImage, type Image } from '../support/dockerfile.ts'
 import { freePort } from '../support/free-port.ts'
+import { sharedPostgresUrl } from '../support/postgres.ts'
 import { environmentWithoutSettings } from '../support/program.ts'
+import { createPostgresDatabase } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 const node = process.execPath
+
+interface StartedImage {
+  readonly child: ChildProcess
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** The block of commands of docs/deploy.md that contains a command. */
+function commandsOf(command: string): string {
+  const page = readFileSync(join(root, 'docs', 'deploy.md'), 'utf8')
+  const blocks = [...page.matchAll(/^```sh\n([^`]*)^```$/gm)].map(([, block = '']) => block)
+  const found = blocks.find((block) => block.split('\n').includes(command))
+  assert.ok(found, command)
+  return found
+}
 
 describe('the image of a new project', () => {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-image-'))
@@ -34,6 +52,8 @@ describe('the image of a new project', () => {
     PATH: `${dirname(node)}:${process.env['PATH'] ?? ''}`,
     // Nothing comes from an earlier installation.
     npm_config_cache: join(folder, 'cache'),
+    npm_config_ignore_scripts: 'true',
+    npm_config_omit: 'optional',
   }
   const started: ChildProcess[] = []
   let image: Image
@@ -55,18 +75,8 @@ describe('the image of a new project', () => {
     // test/rules/supply-chain.test.ts makes the types too.
     await bundle(copy, join(copy, 'dist'))
     run('npm', ['pack', '--ignore-scripts', '--silent'], copy)
-    // The steps of README.md: the package is installed, and its command makes the project.
-    mkdirSync(project)
-    // npm init writes such a script.
-    writeIn(
-      project,
-      'package.json',
-      '{"name":"club","scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}',
-    )
-    run('npm', ['install', ...archivesIn(copy), '--ignore-scripts', '--omit=optional'], project)
+    run('sh', ['-ec', commandsOf('npx troupe new .')], copy)
     rmSync(copy, { recursive: true })
-    run('npx', ['troupe', 'new', '.'], project)
-    run('npm', ['install', '--ignore-scripts'], project)
     // A project has such files beside its code.
     for (const name of ['.env', '.env.local', 'server.key', 'data/troupe.db'])
       writeIn(project, name, 'TROUPE_SECRET_KEYS=secret')
@@ -104,12 +114,12 @@ describe('the image of a new project', () => {
       'package.json',
       'tsconfig.json',
     ])
-    assert.deepEqual(readdirSync(join(image.root, 'data')), [])
+    for (const name of ['data', 'backups']) assert.deepEqual(readdirSync(join(image.root, name)), [])
     assert.equal(image.user, '1000')
   })
 
   /** Starts the command of the image as the first process where the machine allows it. */
-  async function start(port: number): Promise<{ readonly child: ChildProcess; readonly env: NodeJS.ProcessEnv }> {
+  async function start(port: number, more: Readonly<Record<string, string>> = {}): Promise<StartedImage> {
     const within = {
       PATH: env['PATH'],
       ...image.env,
@@ -118,8 +128,12 @@ describe('the image of a new project', () => {
       DATABASE_URL: image.env['DATABASE_URL']?.replace('/data', join(image.root, 'data')),
       // The health check asks below the path.
       BASE_URL: 'https://club.example.com/rowing/',
-      TROUPE_SECRET_KEYS: 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E',
+      ...(more['TROUPE_SECRET_KEYS_FILE'] === undefined
+        ? { TROUPE_SECRET_KEYS: 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E' }
+        : { DATABASE_URL: '' }),
+      ...more,
     }
+    const { pathname } = new URL(within.BASE_URL)
     const user = ['--setuid', image.user, '--setgid', image.user]
     const isolated = ['--pid', '--fork', '--kill-child', ...user]
     const canIsolate = spawnSync('unshare', [...isolated, 'true']).status === 0
@@ -130,7 +144,7 @@ describe('the image of a new project', () => {
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
     await until(async () => {
       assert.equal(child.exitCode, null, said)
-      return fetch(`http://127.0.0.1:${port}/rowing/health/ready`).then(
+      return fetch(`http://127.0.0.1:${port}${pathname}health/ready`).then(
         ({ ok }) => ok,
         () => false,
       )
@@ -174,6 +188,44 @@ describe('the image of a new project', () => {
     await until(async () => !isHealthy())
     running.end(body.slice(10))
     assert.equal(await answered.promise, 201)
+    assert.deepEqual(await ended, [0, null])
+  })
+
+  it('serves with the secrets of docs/deploy.md, the settings of compose and PostgreSQL', async (t) => {
+    run('sh', ['-ec', commandsOf('mkdir -m 700 deploy/secrets')], project)
+    assert.equal(statSync(join(project, 'deploy/secrets')).mode & 0o777, 0o700)
+    const database = await createPostgresDatabase(await sharedPostgresUrl())
+    t.after(() => database.remove())
+    // Compose mounts the files there. The name of the server leads to it only within compose.
+    const mounted = join(image.root, 'run/secrets')
+    cpSync(join(project, 'deploy/secrets'), mounted, { recursive: true })
+    chmodSync(mounted, 0o755)
+    assert.match(
+      readFileSync(join(mounted, 'database_url'), 'utf8'),
+      /^postgres:\/\/troupe:[0-9a-f]{48}@postgres:5432\/troupe\n$/,
+    )
+    rmSync(join(mounted, 'database_url'))
+    writeFileSync(join(mounted, 'database_url'), `${database.url}\n`)
+    const compose = parse(readFileSync(join(project, 'deploy/compose.yaml'), 'utf8'), { merge: true }) as {
+      readonly services: { readonly troupe: { readonly environment: Readonly<Record<string, string>> } }
+    }
+    const settings = Object.entries(compose.services.troupe.environment).map(([name, value]) => [
+      name,
+      value.startsWith('/') ? join(image.root, value) : value,
+    ])
+    const port = await freePort()
+    const { child } = await start(port, {
+      ...(Object.fromEntries(settings) as Record<string, string>),
+      BASE_URL: 'https://club.example.com/',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+    })
+    const metrics = async (token: string): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status
+    const token = readFileSync(join(mounted, 'metrics_token'), 'utf8').trim()
+    assert.deepEqual([await metrics(token), await metrics('wrong')], [200, 401])
+    const ended = once(child, 'exit')
+    process.kill(serviceOf(child), image.stopSignal)
     assert.deepEqual(await ended, [0, null])
   })
 })

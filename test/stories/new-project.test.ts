@@ -48,6 +48,7 @@ describe('troupe new', () => {
       'README.md',
       'app.test.ts',
       'app.ts',
+      'deploy',
       'package.json',
       'tsconfig.json',
       'vendor',

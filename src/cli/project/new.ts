@@ -1,6 +1,6 @@
-/** `troupe new`: makes a project with an application, its tests and a Dockerfile. */
+/** `troupe new`: makes a project with an application, its tests, a Dockerfile and files to deploy it. */
 import { existsSync } from 'node:fs'
-import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, cp, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { codeFolder } from '../../release.ts'
@@ -11,6 +11,8 @@ import { UsageError } from '../usage-error.ts'
 
 /** The files of `examples/new`, which a new project begins with. */
 const copied = ['app.ts', 'app.test.ts', 'Dockerfile', 'README.md'] as const
+/** The folder of `examples` that a new project has too (docs/decisions/201). */
+const deployment = 'deploy'
 
 const typescript = {
   compilerOptions: {
@@ -27,7 +29,7 @@ const typescript = {
   include: ['*.ts'],
 }
 /** Secrets, data and installed packages: neither the history nor the image may contain them. */
-const ignored = ['node_modules/', 'data/', '.env', '.env.*', '*.env', '*.pem', '*.key', '*.db', '*.db-*']
+const ignored = ['node_modules/', 'data/', 'secrets/', '.env', '.env.*', '*.env', '*.pem', '*.key', '*.db', '*.db-*']
 /** The image does not need the history, the tests and the files that describe how it is made. `.npmrc` may have tokens. */
 const leftOut = [
   '.git/',
@@ -39,6 +41,7 @@ const leftOut = [
   'README.md',
   '*.test.ts',
   'vendor/',
+  'deploy/',
 ]
 
 /** Files that the package cannot contain, or that would change how this project is compiled. */
@@ -69,14 +72,15 @@ export async function newProject(args: readonly string[]): Promise<number> {
   if (given === undefined || more.length > 0)
     throw new UsageError('Name the folder of the new project: troupe new my-app.')
   const folder = resolve(given)
-  const names = [...copied, ...Object.keys(written)]
+  const names = [...copied, deployment, ...Object.keys(written)]
   const existing = names.find((name) => existsSync(join(folder, name)))
   if (existing !== undefined)
     throw new UsageError(`Cannot make a project in ${given}: ${existing} exists. Choose a new folder.`)
   const present = await readPresent(folder)
   const archive = await copyPackage(join(folder, 'vendor'), options.archive)
-  for (const name of copied)
-    await copyFile(fileURLToPath(new URL(`../examples/new/${name}`, codeFolder)), join(folder, name))
+  const examples = fileURLToPath(new URL('../examples/', codeFolder))
+  for (const name of copied) await copyFile(join(examples, 'new', name), join(folder, name))
+  await cp(join(examples, deployment), join(folder, deployment), { recursive: true })
   for (const [name, text] of Object.entries(written)) await writeFile(join(folder, name), text)
   const packageFile = await packageFileOf(folder, present, `file:vendor/${archive}`)
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(packageFile, null, 2)}\n`)
