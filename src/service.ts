@@ -23,9 +23,10 @@ import { nameOfOperator } from './sign-in/operators.ts'
 import { requireUsableSignIns } from './sign-in/own/usable-sign-ins.ts'
 import type { Store } from './store/store.ts'
 import { connectHandles } from './api/create.ts'
-import type { Feature } from './features/feature.ts'
+import { type Feature, settingsOf } from './features/feature.ts'
 import { handleMembersOf, startFeatures, tablesOfFeatures } from './features/features.ts'
 import { builtInFeatures } from './features/list.ts'
+import { mailOptions } from './features/mail/options.ts'
 import type { ChangeSink } from './property/change.ts'
 import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.ts'
 
@@ -74,7 +75,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const started = startFeatures(features, rooms)
   if (changeSink !== undefined) rooms.changeSinks.push(changeSink)
   connectHandles(runtime, rooms, handleMembersOf(started))
-  rooms.emailLinkSignIn?.requireSender()
   let isStopping = false
   const checkStore = async (): Promise<void> => {
     await runtime.store.ping()
@@ -119,7 +119,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 async function findProblems(options: ServiceOptions, problems: Problems): Promise<Templates | null> {
   const { config, registry, baseUrl, signIn: plans = [] } = options
   problems.collect(() => ratesOf(config), null)
-  problems.collect(() => requireUsableSignIns({ config, plans, registry, baseUrl }), null)
+  const hasMailServer = settingsOf({ config }, mailOptions).smtpUrl !== null
+  problems.collect(() => requireUsableSignIns({ config, plans, registry, baseUrl, hasMailServer }), null)
   for (const name of config.admins) problems.collect(() => nameOfOperator(name), null)
   if (config.secretKeys !== null) await problems.collectLater(() => keyRingOf(config), null)
   const { singlePage, templates } = config

@@ -206,6 +206,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'auth',
     'features',
     'features/feature',
+    'features/mail',
     'http/dispatch',
     'http/edge',
     'http/routes/actor',

@@ -3,7 +3,6 @@ import { parseAddress } from '../../actor/address.ts'
 import { fireForConsent } from '../../app/events.ts'
 import type { MailPort } from '../../app/background/mail-port.ts'
 import type { Registry } from '../../app/registry.ts'
-import { ConfigError } from '../../config/config-error.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import type { Store } from '../../store/store.ts'
@@ -126,14 +125,6 @@ export class EmailLinkSignIn {
 
   get #isHandled(): boolean {
     return this.#deps.registry.eventHandlers('sign_in_link_requested').length > 0
-  }
-
-  /** @throws ConfigError in production when nothing sends the emails. */
-  requireSender(): void {
-    if (this.#isHandled || this.#deps.mail.isConnected || this.#deps.isDevelopment) return
-    throw new ConfigError(
-      'Sign-in by email needs a way to send mail: set TROUPE_SMTP_URL and TROUPE_MAIL_FROM, or send the emails in a handler of sign_in_link_requested: app.on("sign_in_link_requested", …)',
-    )
   }
 }
 
