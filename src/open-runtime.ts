@@ -24,6 +24,7 @@ import { KeyCheck } from './secret/key-check.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { CatchUpStore } from './store/catch-up-store.ts'
 import type { Store, StoreUsage } from './store/store.ts'
+import { TracedStore } from './store/traced-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
 import { systemTimers } from './timers.ts'
 
@@ -37,9 +38,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const database = databaseOptions(options, log, metrics)
   const opened = await openDatabase(options, database)
   const quotas = new Quotas(limitsIn(config))
-  const counting = new QuotaStore(options.wrapStore?.(opened) ?? opened, quotas, (quota) =>
-    metrics.quotaRefused(quota.name),
-  )
+  const tracing = new Tracing(release)
+  const traced = new TracedStore(options.wrapStore?.(opened) ?? opened, tracing)
+  const counting = new QuotaStore(traced, quotas, (quota) => metrics.quotaRefused(quota.name))
   const store = new CatchUpStore(counting)
   addUsageGauges(metrics, store)
   const { now } = store
@@ -78,7 +79,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     keyRing,
     log,
     metrics,
-    tracing: new Tracing(release),
+    tracing,
     live: new Live({ store, afterCommit: store.afterCommit, timers, now, log }),
     handles: new ActorHandles(),
     mail: new MailPort(log),
@@ -93,8 +94,13 @@ function openDatabase({ config, inMemory }: RuntimeOptions, database: Omit<Store
 }
 
 function addUsageGauges(metrics: Metrics, store: Store): void {
+  let asking: Promise<StoreUsage> | undefined
   const add = (name: string, help: string, of: keyof StoreUsage): void =>
-    metrics.gauge({ name, help }, async () => (await store.usage())[of])
+    metrics.gauge({ name, help }, async () => {
+      // The gauges are read at the same time, so one statement measures for all.
+      asking ??= store.usage().finally(() => (asking = undefined))
+      return (await asking)[of]
+    })
   add('troupe_database_bytes', 'Bytes of the database with its log of changes', 'bytes')
   add('troupe_database_free_bytes', 'Bytes that the disk of a SQLite database has left', 'freeBytes')
   add('troupe_database_waiting', 'Changes and snapshots that wait for a connection to the database', 'waiting')

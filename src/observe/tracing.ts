@@ -63,6 +63,11 @@ export class Tracing {
     return trace.getSpanContext(surroundings()) !== undefined
   }
 
+  /** Whether a span around this code is recorded. */
+  isRecording(): boolean {
+    return trace.getSpan(surroundings())?.isRecording() === true
+  }
+
   /** Returns the trace headers for an outgoing request; null outside a trace. */
   fields(): TraceFields | null {
     const here = trace.getSpanContext(surroundings())

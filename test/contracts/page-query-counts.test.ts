@@ -58,14 +58,14 @@ const costs: Readonly<Record<string, Cost>> = {
   liveChanges: { statements: 1, rules: null, bySession: true },
 }
 
-forEachService((start) => {
+forEachService((start, dialect) => {
   describe('the number of statements of a request for a page', () => {
     const requests = new QueryCosts()
     before(() => requests.begin(start))
 
     for (const route of routes.filter(({ access }) => access === 'www')) {
       const cost = costs[route.id]
-      it(`is ${cost && statementsOf(cost)} for ${route.id}, however much data the actor has`, async () => {
+      it(`is ${cost && statementsOf(cost, dialect)} for ${route.id}, however much data the actor has`, async () => {
         assert.ok(cost !== undefined, `Route ${route.id} has no entry in costs`)
         await requests.assertCosts({ method: route.method, ...sampleOf(route), ...cost })
       })

@@ -269,6 +269,33 @@ describe('a recorder of spans', () => {
     assert.equal(traces.open, 0)
   })
 
+  it('receives each statement of a request within its span, without values', async () => {
+    const service = await start()
+    const actor = await service.createActor()
+    service.reset()
+    traces.statements.length = 0
+    assert.equal((await actor.request('PUT', '/properties/color', 'secret-value')).status, 204)
+    const [request] = traces.named('putProperty')
+    assert.ok(request !== undefined)
+    const within = traces.statements.filter((span) => span.parent === request.spanId)
+    assert.deepEqual(
+      within.map(({ attributes }) => attributes['db.query.text']).toSorted(),
+      // The store locks the row of the actor itself.
+      service.statements.filter((sql) => !sql.includes('observer_count')).toSorted(),
+    )
+    const [change] = within.filter(({ name }) => name === 'INSERT')
+    assert.deepEqual(
+      {
+        kind: change?.kind,
+        system: change?.attributes['db.system.name'],
+        verb: change?.attributes['db.operation.name'],
+      },
+      { kind: 'CLIENT', system: 'sqlite', verb: 'INSERT' },
+    )
+    assert.ok(!JSON.stringify(traces.statements).includes('secret-value'))
+    assert.equal(traces.open, 0)
+  })
+
   it('receives a request without a trace as the first of a new trace, whose id is in the log lines', async () => {
     const service = await start()
     service.reset()

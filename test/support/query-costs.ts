@@ -6,12 +6,15 @@ import { FakePeers, stoppedTimers } from './fake-peers.ts'
 import { registerClient } from './oauth-client.ts'
 import { declareAll, furnish, samplePeer } from './routes.ts'
 import type { StartOptions, TestActor, TestService } from './service.ts'
+import type { Dialect } from '../../src/store/portable.ts'
 
-/** The cost of one request, which is the same for every amount of data and on both databases. */
+/** The cost of one request, which is the same for every amount of data. */
 export interface Cost {
   /** Statements sent to the store, including the lookup of the actor. */
   readonly statements: number
-  /** Statements on a sharded database. Default: `statements`. */
+  /** Statements on PostgreSQL. Default: `statements`. */
+  readonly postgres?: number
+  /** Statements on a sharded database. Default: those on PostgreSQL. */
   readonly sharded?: number
   /** Statements of a stream, which reads much data page by page. */
   readonly inPages?: number
@@ -86,8 +89,12 @@ export async function send(
   })
 }
 
-export function statementsOf({ statements, sharded }: Pick<Cost, 'statements' | 'sharded'>): number {
-  return onShards() ? (sharded ?? statements) : statements
+export function statementsOf(
+  { statements, postgres = statements, sharded = postgres }: Pick<Cost, 'statements' | 'postgres' | 'sharded'>,
+  dialect: Dialect,
+): number {
+  if (dialect === 'sqlite') return statements
+  return onShards() ? sharded : postgres
 }
 
 /** Creates an actor with little or much data. Most requests need one long list, and other lists. */
@@ -166,7 +173,8 @@ export class QueryCosts {
 
   async assertCosts(request: Case): Promise<void> {
     const { status, rules } = request
-    const statements = statementsOf(request)
+    const dialect = this.service.databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgres'
+    const statements = statementsOf(request, dialect)
     for (const size of ['little', 'much'] as const) {
       const owned = await this.#actorFor(request, size)
       const named = request.byNamedPeer === true ? `Bearer ${this.#tokenOfNamed(owned)}` : null

@@ -349,7 +349,6 @@ export function asSharded(store: Store): Store {
   return {
     ...bound(store),
     isSharded: true,
-    usage: async () => ({ bytes: null, freeBytes: null, waiting: 0 }),
     read: (work) => store.read((q) => work(read(q))),
     snapshot: (work) => store.snapshot((q) => work(read(q))),
     write: (work, how) => store.write((tx) => work(write(tx)), how),

@@ -35,6 +35,8 @@ export interface Recorded {
 
 export class TestTraces implements TracerProvider {
   readonly ended: Recorded[] = []
+  /** The ended spans of statements. */
+  readonly statements: Recorded[] = []
   /** The number of spans that began and did not end. */
   open = 0
   #heard: (() => void)[] = []
@@ -63,7 +65,8 @@ export class TestTraces implements TracerProvider {
   }
 
   keep(recorded: Recorded): void {
-    this.ended.push(recorded)
+    if ('db.query.text' in recorded.attributes) this.statements.push(recorded)
+    else this.ended.push(recorded)
     for (const tell of this.#heard.splice(0)) tell()
   }
 
