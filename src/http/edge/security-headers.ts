@@ -44,9 +44,8 @@ function assetSource(baseUrl: string): string {
 }
 
 export function securityHeaders(baseUrl: string): SecurityHeaders {
-  const transport = baseUrl.startsWith('https:')
-    ? { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' }
-    : {}
+  // Without includeSubDomains: other services below this host may have no https, and their operators did not choose it.
+  const transport = baseUrl.startsWith('https:') ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}
   return {
     forData: { ...common, ...transport, 'Content-Security-Policy': dataPolicy },
     forPages: {
