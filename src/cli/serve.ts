@@ -17,6 +17,12 @@ export interface Serving {
   readonly longestEnd?: () => Promise<void>
 }
 
+/** Prints a message for a person, or one line of JSON like those of the log. */
+function say(text: string, isJson: boolean): void {
+  if (!isJson) return printText(text)
+  print(JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: text.trim() }))
+}
+
 /** Serves until a stop signal, or an error outside of any request. */
 export async function serve(app: App, { isQuiet = false, onReady, end, longestEnd }: Serving = {}): Promise<number> {
   const listening = await app.listen()
@@ -24,7 +30,8 @@ export async function serve(app: App, { isQuiet = false, onReady, end, longestEn
   const stop = stopSignal(process)
   const { parts } = await app.running()
   const broken = watchUnhandledErrors(parts.log).then(() => 1)
-  if (!isQuiet) printText(welcome(parts, listening.url))
+  const isJson = parts.config.mode === 'production' && parts.config.logFormat === 'json'
+  if (!isQuiet) say(welcome(parts, listening.url), isJson)
   let isStopping = false
   // Reported beside the service, which serves everything else meanwhile.
   void parts.providers.problems().then((problems) => {
@@ -40,8 +47,8 @@ export async function serve(app: App, { isQuiet = false, onReady, end, longestEn
     await Promise.race([listening.stop(), longestEnd?.()])
     return 0
   }
-  printText('\nStopping: waiting for running requests.\n')
+  say('\nStopping: waiting for running requests.\n', isJson)
   await listening.stop()
-  print('Stopped.')
+  say('Stopped.\n', isJson)
   return code
 }
