@@ -20,7 +20,7 @@ import { ratesOf } from './rate-limit/rates.ts'
 import type { RuntimeOptions } from './runtime.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import { nameOfOperator } from './sign-in/operators.ts'
-import { requireUsableSignIns } from './sign-in/own/usable-sign-ins.ts'
+import { requireUsableSignIns, unprovableOperators } from './sign-in/own/usable-sign-ins.ts'
 import type { Store } from './store/store.ts'
 import { connectHandles } from './api/create.ts'
 import { type Feature, settingsOf } from './features/feature.ts'
@@ -72,6 +72,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const pages = pageSet(options.pages ?? {}, { groups, templates, languages })
   const { runtime, keyCheck } = await openRuntime({ ...options, tables: tablesOfFeatures(features) })
   const rooms = createRooms(runtime, options, catalogue, languages)
+  warnOfOperators(options, rooms)
   const started = startFeatures(features, rooms)
   if (changeSink !== undefined) rooms.changeSinks.push(changeSink)
   connectHandles(runtime, rooms, handleMembersOf(started))
@@ -134,6 +135,13 @@ async function settled(rooms: Rooms): Promise<void> {
   const workers = [expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries, unusedObjects]
   // Each worker may create work for the workers after it. A delivery to an actor of this service may create work for all.
   for (const each of [...workers, ...workers]) await each.settled()
+}
+
+function warnOfOperators({ config, providers, signIn = [] }: ServiceOptions, { host, log }: Rooms): void {
+  // The program that embeds the service, a test, and the sign-in of development prove addresses themselves.
+  if (host !== null || providers !== undefined || config.mode === 'development') return
+  const unprovable = unprovableOperators(config.admins, signIn)
+  if (unprovable !== null) log.warn(unprovable)
 }
 
 /** Loads the template engine only for applications with templates. @throws ConfigError */

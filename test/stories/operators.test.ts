@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
+import { google, passkey } from '../../src/index.ts'
 import { commit, release } from '../../src/release.ts'
 import { parseKeyRing } from '../../src/secret/key-ring.ts'
 import { actorPassphrase, bindingOf } from '../../src/secret/sealed-columns.ts'
@@ -430,5 +431,32 @@ describe('the OpenAPI document', () => {
     const text = await one.text()
     assert.equal(text, await two.text())
     assert.equal(text.includes(actor.id), false)
+  })
+})
+
+describe('operators whose address no sign-in proves', () => {
+  const start = sqliteService()
+  const production = { mode: 'production', baseUrl: 'https://troupe.example.com' } as const
+  const warning =
+    'TROUPE_ADMINS names ada@example.com, and no sign-in of this service proves an address: the pages at /admin stay closed. Sign in with a passkey and name it by the fingerprint that the page of passkeys shows (passkey:…), or add a sign-in that proves addresses to TROUPE_PROVIDERS, such as email or google.'
+  const warningsOf = async (options: Parameters<typeof start>[0]): Promise<readonly string[]> =>
+    (await start(options)).log
+      .map((line) => (JSON.parse(line) as { msg: string }).msg)
+      .filter((message) => message.startsWith('TROUPE_ADMINS'))
+
+  it('are named at the start with what to do, where people sign in with passkeys alone or not at all', async () => {
+    const admins = ['ada@example.com', 'google:1234']
+    assert.deepEqual(await warningsOf({ ...production, admins }), [warning])
+    assert.deepEqual(await warningsOf({ ...production, admins, signIn: [] }), [warning])
+    assert.deepEqual(await warningsOf({ ...production, admins, signIn: [passkey()] }), [warning])
+  })
+
+  it('are not named where a sign-in proves addresses, and in development', async () => {
+    const admins = ['ada@example.com']
+    const provider = google({ clientId: 'id', clientSecret: 'secret' })
+    assert.deepEqual(await warningsOf({ ...production, admins, signIn: [passkey(), provider] }), [])
+    assert.deepEqual(await warningsOf({ ...production, admins, authenticate: () => null }), [])
+    assert.deepEqual(await warningsOf({ ...production, admins: [`passkey:${'a'.repeat(43)}`] }), [])
+    assert.deepEqual(await warningsOf({ admins }), [])
   })
 })

@@ -5,6 +5,21 @@ import type { Config } from '../../config/options.ts'
 import { takesPasskeys } from '../passkey/passkey-plan.ts'
 import { emailLinkPlan, passkeyPlan } from './own-plans.ts'
 
+/**
+ * Names the operators whose address no sign-in proves. Null: there are none. An account from before may still have proven
+ * its address, so the service starts.
+ *
+ * @param plans The sign-ins besides the program that embeds the service and the one of development.
+ */
+export function unprovableOperators(
+  admins: readonly string[],
+  plans: readonly { readonly name: string }[],
+): string | null {
+  const addresses = admins.filter((name) => !/^[a-z][a-z0-9-]*:/.test(name))
+  if (addresses.length === 0 || plans.some(({ name }) => name !== passkeyPlan.name)) return null
+  return `TROUPE_ADMINS names ${addresses.join(', ')}, and no sign-in of this service proves an address: the pages at /admin stay closed. Sign in with a passkey and name it by the fingerprint that the page of passkeys shows (passkey:…), or add a sign-in that proves addresses to TROUPE_PROVIDERS, such as email or google.`
+}
+
 export interface ChosenSignIns {
   readonly config: Pick<Config, 'mode'>
   readonly plans: readonly { readonly name: string }[]
