@@ -111,7 +111,7 @@ function continuedOf({ previous, beganAt }: Incarnation): Runtime['continued'] {
 }
 
 function databaseOptions(
-  { config, now, onQuery }: RuntimeOptions,
+  { config, now, onQuery, databaseWaitMs = 0 }: RuntimeOptions,
   log: Log,
   metrics: Metrics,
 ): Omit<StoreOptions, 'url'> {
@@ -120,6 +120,7 @@ function databaseOptions(
     reserveBytes: config.reserveBytes,
     schema: config.databaseSchema,
     workers: config.workers,
+    waitMs: databaseWaitMs,
     lockTimeoutMs: config.storeTimeoutSeconds * 1000,
     now,
     log: (level, message, cause) => log[level]({ error: cause }, message),

@@ -33,6 +33,8 @@ export interface StoreOptions {
   readonly workers?: number
   /** PostgreSQL: how long a call waits for a connection (milliseconds, default `lockTimeoutMs`). */
   readonly connectTimeoutMs?: number
+  /** PostgreSQL: how long opening waits for a server that cannot be reached (milliseconds, default 0). */
+  readonly waitMs?: number
   /** PostgreSQL: how long one statement may take (milliseconds, default `lockTimeoutMs` + 5000). */
   readonly statementTimeoutMs?: number
   /** Replaces the store's clock (`Store.now`), in Unix milliseconds. */
@@ -91,6 +93,7 @@ async function openDriver(options: StoreOptions): Promise<Store> {
       workers: options.workers ?? 10,
       readers: 2,
       connectTimeoutMs: options.connectTimeoutMs ?? lockTimeoutMs,
+      waitMs: options.waitMs ?? 0,
       lockTimeoutMs,
       statementTimeoutMs: options.statementTimeoutMs ?? lockTimeoutMs + 5_000,
       now: options.now,

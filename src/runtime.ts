@@ -66,6 +66,8 @@ export interface RuntimeOptions extends WithTables {
   readonly log?: Log
   /** Uses an empty store in memory instead of the configured database. Default: false. */
   readonly inMemory?: boolean
+  /** How long the start waits for a PostgreSQL server that cannot be reached, in milliseconds. Default: 0. */
+  readonly databaseWaitMs?: number
   /** Replaces the store's clock for the whole service, in Unix milliseconds. */
   readonly now?: () => number
   /** The timers of the service. Default: the timers of Node.js. */

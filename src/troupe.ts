@@ -148,6 +148,7 @@ export type Replaceable = Pick<
   | 'features'
   | 'relationshipRules'
   | 'changeSink'
+  | 'databaseWaitMs'
   | 'peerClient'
   | 'fileBytes'
   | 'onQuery'
@@ -488,7 +489,9 @@ export class App {
     // Listen first: port 0 gets its number here, and a port in use fails before the store is opened.
     const address = await listen(config)
     try {
-      this.#service ??= this.#create(address.url)
+      // A database that starts beside the service may come later. In development, a wrong address is more likely.
+      const databaseWaitMs = config.mode === 'production' ? 60_000 : 0
+      this.#service ??= this.#create(address.url, this.#options, { databaseWaitMs, ...this.#replaced })
       const server = address.serve(await this.#service)
       this.#servers.push(server)
       return { url: server.url, stop: () => this.close() }

@@ -3,6 +3,7 @@ import { present } from '../../json/present.ts'
 import { withoutPeerError } from '../../app/peer-errors.ts'
 import { needsOperator, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
+import { logOutage } from '../../observe/outage-lines.ts'
 import { type HttpResponse, json } from './response.ts'
 
 /** Converts an unexpected error to a `server_error` without detail. The log has its cause under the request's id. */
@@ -39,7 +40,8 @@ function sendable(headers: Readonly<Record<string, string>> = {}): Record<string
 }
 
 export function logError(log: Log, error: ServiceError): void {
-  if (needsOperator(error)) log.error({ error }, 'A request failed')
+  if (error.code === 'store_unavailable') logOutage(log, { error }, 'A request failed')
+  else if (needsOperator(error)) log.error({ error }, 'A request failed')
   else if (log.isLevelEnabled('debug'))
     log.debug({ code: error.code, reason: error.detail.reason ?? error.message }, 'A request was refused')
 }

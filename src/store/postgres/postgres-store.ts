@@ -51,6 +51,8 @@ export interface PostgresStoreOptions {
   readonly migrations: readonly Migration[]
   /** Fails instead of creating or migrating the database. Default: false. */
   readonly mustExist?: boolean
+  /** How long to wait for a server that cannot be reached, in milliseconds. Default: 0. */
+  readonly waitMs?: number
   /** Number of connections for writes and snapshots. */
   readonly workers: number
   /** Number of pipelined connections for reads. */
@@ -75,7 +77,11 @@ const WAITING_PER_WORKER = 100
 /** @throws StoreStartError with one sentence when the database cannot be used. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const address = databaseAddress(options.url)
-  const first = await requireReachable(address.url, options.connectTimeoutMs, options.log)
+  const first = await requireReachable(address.url, {
+    timeoutMs: options.connectTimeoutMs,
+    waitMs: options.waitMs ?? 0,
+    log: options.log,
+  })
   const store = new PostgresStore(options, address)
   try {
     await requireFitSessions(first, address.pooler, () => store.connected())

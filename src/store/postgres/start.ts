@@ -1,4 +1,5 @@
 /** Opens the first connection, and checks that the database and its sessions are usable. */
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreStartError } from '../start-error.ts'
 import type { StoreLog } from '../store.ts'
@@ -28,8 +29,65 @@ export interface FirstConnection {
   readonly pid: number
 }
 
+/** Pause between two attempts to reach the database, in milliseconds. */
+const retryMs = 1_000
+
+/** Time between two lines of the log that a start still waits, in milliseconds. */
+const saySpacingMs = 5_000
+
+/** The server is not there yet, or accepts no connection at the moment. */
+const passing: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EAI_AGAIN',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'EPIPE',
+  '57P03', // cannot_connect_now: the server starts
+  '53300', // too_many_connections
+])
+
+export interface Reaching {
+  /** Timeout of an attempt, in milliseconds. */
+  readonly timeoutMs: number
+  /** How long to repeat attempts that fail because no server is there yet, in milliseconds. 0: one attempt. */
+  readonly waitMs: number
+  readonly log: StoreLog
+}
+
 /** @throws StoreStartError whose message does not contain the password. */
-export async function requireReachable(url: string, timeoutMs: number, log: StoreLog): Promise<FirstConnection> {
+export async function requireReachable(url: string, { timeoutMs, waitMs, log }: Reaching): Promise<FirstConnection> {
+  const begunAt = performance.now()
+  let saidAt = Number.NEGATIVE_INFINITY
+  for (;;) {
+    try {
+      return await reach(url, timeoutMs, log)
+    } catch (error) {
+      const now = performance.now()
+      if (!mayPass(error) || now - begunAt + retryMs > waitMs) throw error
+      if (now - saidAt >= saySpacingMs) {
+        saidAt = now
+        const left = Math.ceil((waitMs - (now - begunAt)) / 1000)
+        log('warn', `${(error as Error).message.replace(/\.$/, '')}; the start tries again for ${left} seconds`)
+      }
+      await pause(retryMs)
+    }
+  }
+}
+
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof StoreStartError) || !(error.cause instanceof Error)) return false
+  const { cause } = error
+  const codes = [cause, ...(cause instanceof AggregateError ? (cause.errors as unknown[]) : [])].map(
+    (each) => (each as { code?: unknown }).code,
+  )
+  const isCut = /^(timeout expired|Connection terminated)/.test(cause.message)
+  return isCut || codes.some((code) => typeof code === 'string' && passing.has(code))
+}
+
+async function reach(url: string, timeoutMs: number, log: StoreLog): Promise<FirstConnection> {
   const client = newClient(url, timeoutMs)
   client.on('error', (error) => log('warn', 'The connection to the database broke', error))
   const name = `the PostgreSQL database "${client.database}" at ${client.host}:${client.port}`
