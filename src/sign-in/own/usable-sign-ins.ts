@@ -6,7 +6,7 @@ import { takesPasskeys } from '../passkey/passkey-plan.ts'
 import { emailLinkPlan, passkeyPlan } from './own-plans.ts'
 
 /**
- * Names the operators whose address no sign-in proves. Null: there are none. An account from before may still have proven
+ * Names the operators whose address no sign-in proves. Null: a sign-in proves each one, or none is an address. An account from before may still have proven
  * its address, so the service starts.
  *
  * @param plans The sign-ins besides the program that embeds the service and the one of development.
