@@ -253,6 +253,7 @@ class Run {
       await this.#roles.act()
     }
     await this.#settle()
+    await this.#approveLate()
     await this.#roles.actOften(6)
   }
 

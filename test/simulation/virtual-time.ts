@@ -56,7 +56,7 @@ export class VirtualTime {
 
   /** Runs all events that are due up to the moment. */
   async runUntil(moment: number): Promise<void> {
-    await this.#settle()
+    await this.settle()
     for (;;) {
       const next = this.#due[0]
       if (next === undefined || next.at > moment) break
@@ -64,7 +64,7 @@ export class VirtualTime {
       if (next.cancelled) continue
       this.#now = next.at
       await next.run()
-      await this.#settle()
+      await this.settle()
     }
     this.#now = Math.max(this.#now, moment)
   }
@@ -73,7 +73,7 @@ export class VirtualTime {
    * Waits until no activity remains. Nothing here waits for real input or output, so all code either continues within one
    * turn of the event loop or waits for the queue.
    */
-  async #settle(): Promise<void> {
+  async settle(): Promise<void> {
     for (let quiet = 0; quiet < 2; ) {
       const before = this.#activity
       await new Promise<void>((resolve) => {

@@ -301,6 +301,8 @@ export class World {
       host.ledger.close()
       for (const program of host.programs.slice()) program.die()
     }
+    // A request that was read before its process died, such as a poll, must not end in the next run and use its random values.
+    for (let turns = 0; turns < 20; turns++) await this.time.settle()
     for (const program of this.#buried) await program.bury()
   }
 }

@@ -321,6 +321,8 @@ export class PythonSubscriber {
   readonly doubled = new Set<string>()
   /** Lists, by peer and name, that a full state lacked and the copy keeps. Later changes apply to what stayed (WIRE-RESTORE-09). */
   readonly #stale = new Set<string>()
+  /** Names, by peer, whose deletion was acknowledged without effect, and that the next full state lacked and the copy keeps. */
+  readonly #left = new Set<string>()
   /** By peer and list: when it was fetched. */
   readonly #fetchedAt = new Map<string, number>()
   /** By peer: the permissions that it granted, as they were read or received last. */
@@ -404,11 +406,16 @@ export class PythonSubscriber {
       this.lost.add(trust.peerid)
       return 0
     }
-    this.lost.delete(trust.peerid)
+    const hadLost = this.lost.delete(trust.peerid)
     this.doubled.delete(trust.peerid)
     const found = Object.entries(fetched.data as Record<string, Json>)
     const shown = new Set(found.map(([name]) => name))
-    for (const name of this.copyOf(trust.peerid).lists.keys()) this.#noteStale(trust.peerid, name, !shown.has(name))
+    const { values, lists } = this.copyOf(trust.peerid)
+    for (const name of lists.keys()) this.#noteStale(trust.peerid, name, !shown.has(name))
+    if (hadLost)
+      for (const name of [...values.keys(), ...lists.keys()])
+        if (!shown.has(name)) this.#left.add(`${trust.peerid} ${name}`)
+    for (const name of shown) this.#left.delete(`${trust.peerid} ${name}`)
     for (const [name, value] of found) {
       if (isListMarker(value)) await this.#fetchList(trust, name)
       else this.copyOf(trust.peerid).values.set(name, value)
@@ -419,6 +426,11 @@ export class PythonSubscriber {
   /** Whether changes of the list were applied to items that its publisher had deleted before. */
   isStale(peerId: string, name: string): boolean {
     return this.#stale.has(`${peerId} ${name}`)
+  }
+
+  /** Whether the copy has the name only because a failed fetch, or a gap in a poll, lost its deletion. */
+  isLeft(peerId: string, name: string): boolean {
+    return this.#left.has(`${peerId} ${name}`)
   }
 
   #noteStale(peerId: string, name: string, isStale: boolean): void {
@@ -569,6 +581,8 @@ export class PythonSubscriber {
       if (diff.sequence > found.last) this.#noteDoubled(found.peerId, diff.data, diff.timestamp)
       applied += this.#feed(found, diff.sequence, withTime(diff.data, diff.timestamp))
     }
+    // A resync has no number in a poll. What follows the gap is acknowledged without effect (WIRE-RESTORE-21).
+    if (applied > 0 && data.some((diff) => diff.sequence > found.last)) this.lost.add(found.peerId)
     if (applied === 0) {
       const shown = await this.baseline(trust)
       const { values, lists } = this.copyOf(trust.peerid)
@@ -587,6 +601,7 @@ export class PythonSubscriber {
       const operation = typeof value === 'object' && value !== null && 'operation' in value ? value : null
       if (operation !== null) applyToList(copy, name, operation)
       if (operation?.['operation'] === 'delete_all') this.#noteStale(peerId, name, false)
+      if (operation === null || operation['operation'] === 'delete_all') this.#left.delete(`${peerId} ${name}`)
       if (operation !== null) continue
       if (value === '' || value === null) copy.values.delete(name)
       else copy.values.set(name, value)

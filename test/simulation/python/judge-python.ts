@@ -74,6 +74,8 @@ function compare(
     if (sees === undefined && world.watch.isLate(actor.id, python.id, name)) continue
     // The restored copy has a name that was withdrawn meanwhile, and no resync deletes it (WIRE-RESTORE-09).
     if (sees === undefined && python.wasRestored) continue
+    // The full state after a lost deletion lacked the name, and deletes nothing (WIRE-RESTORE-08, WIRE-RESTORE-09).
+    if (python.subscriber.isLeft(actor.id, name)) continue
     // A list with this name was created again, and its items follow those that the restored copy kept (WIRE-RESTORE-09).
     if (python.wasRestored && python.subscriber.isStale(actor.id, name)) continue
     const [one, other] = [has, sees].map((value) => (value === undefined ? 'nothing' : canonical(value)))
