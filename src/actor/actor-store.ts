@@ -1,6 +1,6 @@
 /** The SQL of actors. */
-import { setImmediate } from 'node:timers/promises'
 import type { Sealed } from '../secret/sealed.ts'
+import { deleteInParts } from '../store/delete-in-parts.ts'
 import type { LockedActor, Queries, Residence, Transaction } from '../store/store.ts'
 import type { Actor } from './actor.ts'
 import {
@@ -221,31 +221,22 @@ const largeTables = [
   ['trust', 'peer_id', '1'],
   ['attribute', 'bucket, name', 'octet_length(data)'],
   ['job_entry', 'kind, job_id, number', 'COALESCE(octet_length(data), 0)'],
+  ['history', 'seq', 'COALESCE(octet_length(content), 0)'],
   ['activity', 'at, id', '1'],
   ['file', 'name', '1'],
 ] as const
-const rowsOfStatement = 500
-const bytesOfStatement = 4_194_304
+const fewRows = 500
+const fewBytes = 4_194_304
 
-/**
- * Deletes the rows of a large actor in parts. SQLite runs a statement without a pause, so other work runs between those for the
- * parts. A small actor needs one statement.
- */
+/** Deletes the rows of a large actor in parts. A small actor needs one statement. */
 async function deleteManyRows(tx: Transaction, id: string): Promise<void> {
   const large = await tx.get(
     `SELECT id FROM actor WHERE id = $1
-       AND (used_bytes > ${bytesOfStatement} OR used_names > ${rowsOfStatement} OR subscription_count > ${rowsOfStatement})`,
+       AND (used_bytes > ${fewBytes} OR used_names > ${fewRows} OR subscription_count > ${fewRows})`,
     id,
   )
   if (large === undefined) return
-  for (const [table, key, size] of largeTables) {
-    const deletePart = `/* delete */ DELETE FROM ${table} WHERE actor_id = $1 AND (${key}) IN (
-      SELECT ${key} FROM (
-        SELECT ${key}, SUM(size) OVER (ORDER BY ${key}) - size AS before FROM (
-          SELECT ${key}, ${size} AS size FROM ${table} WHERE actor_id = $1 ORDER BY ${key} LIMIT ${rowsOfStatement}) AS page
-      ) AS sized WHERE before < ${bytesOfStatement})`
-    while ((await tx.run(deletePart, id)) > 0) await setImmediate()
-  }
+  for (const [table, key, size] of largeTables) await deleteInParts(tx, { table, key, size }, id)
 }
 
 /** Another life of an id begins, in which the actor did not come from another service. */

@@ -1,4 +1,5 @@
 /** The SQL of the history. The actor is locked, so the numbers of its entries ascend in the order of its changes. */
+import { deleteInParts } from '../store/delete-in-parts.ts'
 import type { Param, Queries, Transaction } from '../store/store.ts'
 
 /** Who made a change, as columns of its entry. */
@@ -97,6 +98,44 @@ export async function keepValues(
   at: number,
   longest: number,
 ): Promise<void> {
+  const before = valueBefore.replaceAll('$5', '$4')
+  await keepMany(tx, actorId, values, { before, condition: 'true', params: [at, longest] })
+}
+
+/** The checksum of an entry whose content was deleted because its caller has many. A CRC-32 is below it. */
+export const emptied = 4_294_967_296
+
+/**
+ * Like `keepValues`, without what the changes replace, for names that have other entries: an undo of these must notice the
+ * changes.
+ */
+export async function markValues(
+  tx: Transaction,
+  actorId: string,
+  values: readonly WrittenValue[],
+  at: number,
+): Promise<void> {
+  const before = `1 AS existed, CAST(NULL AS TEXT) AS content, COALESCE(length(p.value), 0) AS characters,
+    COALESCE(p.version, 1) AS version, CAST(${emptied} AS BIGINT) AS checksum`
+  const condition = 'w.name IN (SELECT o.name FROM history AS o WHERE o.actor_id = $1)'
+  await keepMany(tx, actorId, values, { before, condition, params: [at] })
+}
+
+interface KeptPart {
+  /** SQL: what was before. */
+  readonly before: string
+  /** SQL: which values are kept. */
+  readonly condition: string
+  /** From `$3` on. */
+  readonly params: readonly Param[]
+}
+
+async function keepMany(
+  tx: Transaction,
+  actorId: string,
+  values: readonly WrittenValue[],
+  { before, condition, params }: KeptPart,
+): Promise<void> {
   const rows = values.map((given, n) => [
     n + 1,
     given.name,
@@ -110,17 +149,16 @@ export async function keepValues(
   await insertSelected(
     tx,
     `SELECT actor.id AS actor_id, ${next} + w.n AS seq, CAST($3 AS BIGINT) AS at, w.name AS name, 'value' AS kind,
-       w.operation AS operation, ${valueBefore.replaceAll('$5', '$4')}, w.caller_kind AS caller_kind, w.caller AS caller,
+       w.operation AS operation, ${before}, w.caller_kind AS caller_kind, w.caller AS caller,
        w.request AS request, w.origin AS origin
      FROM actor JOIN rows($2, n BIGINT, name TEXT, operation TEXT, value TEXT, caller_kind TEXT, caller TEXT, request TEXT,
        origin TEXT) AS w ON true
      LEFT JOIN property AS p ON p.actor_id = actor.id AND p.name = w.name
      WHERE actor.id = $1 AND COALESCE(p.kind, 'value') = 'value'
-       AND ((p.name IS NULL AND w.operation = 'set') OR p.value <> w.value)`,
+       AND ((p.name IS NULL AND w.operation = 'set') OR p.value <> w.value) AND ${condition}`,
     actorId,
     JSON.stringify(rows),
-    at,
-    longest,
+    ...params,
   )
 }
 
@@ -284,56 +322,6 @@ export function findLater(
   )
 }
 
-/** The checksum of an entry whose content was deleted because its caller has many. A CRC-32 is below it. */
-const emptied = 4_294_967_296
-
-/**
- * Deletes entries of an actor beyond a number of entries or of characters: first those of the callers that have most, so that
- * no caller displaces what others did, and those of the owner last. An entry after others of its property that stay only loses
- * its content, because an undo of the others must notice it.
- */
-export async function trimActor(tx: Transaction, actorId: string, most: number, maxCharacters: number): Promise<void> {
-  const isKept = (alias: string): string => `COALESCE(${alias}.checksum, 0) <> ${emptied}`
-  const size = (alias: string): string => `CASE WHEN ${alias}.content IS NULL THEN 0 ELSE ${alias}.characters END`
-  await tx.run(
-    `/* history */ UPDATE history SET content = NULL, existed = 1, checksum = ${emptied} WHERE actor_id = $1 AND seq IN (
-       SELECT ranked.seq FROM (
-         SELECT of_caller.seq, ROW_NUMBER() OVER (ORDER BY of_caller.other, of_caller.used, of_caller.seq DESC) AS place,
-           SUM(of_caller.size) OVER (ORDER BY of_caller.other, of_caller.used, of_caller.seq DESC) AS total
-         FROM (
-           SELECT h.seq, ${size('h')} AS size, CASE h.caller_kind WHEN 'creator' THEN 0 ELSE 1 END AS other,
-             SUM(${size('h')} + CAST($4 AS BIGINT)) OVER (PARTITION BY h.caller_kind, h.caller ORDER BY h.seq DESC) AS used
-           FROM history AS h WHERE h.actor_id = $1 AND ${isKept('h')}) AS of_caller) AS ranked
-       WHERE ranked.place > $2 OR ranked.total > $3)`,
-    actorId,
-    most,
-    maxCharacters,
-    Math.ceil(maxCharacters / most),
-  )
-  // The newest entry stays, because the next one gets the number after it. Windows compare each entry with the others of its
-  // property once. A subquery for each entry would read all entries each time.
-  await tx.run(
-    `/* history */ DELETE FROM history WHERE actor_id = $1 AND seq IN (
-       SELECT compared.seq FROM (
-         SELECT h.seq, h.checksum, MAX(h.seq) OVER () AS newest,
-           MIN(CASE WHEN ${isKept('h')} THEN h.seq END) OVER (PARTITION BY h.name) AS first_kept,
-           MAX(CASE WHEN h.checksum = ${emptied} THEN h.seq END)
-             OVER (PARTITION BY h.name, h.caller_kind, h.caller) AS last_emptied
-         FROM history AS h WHERE h.actor_id = $1) AS compared
-       WHERE compared.checksum = ${emptied} AND compared.seq < compared.newest
-         AND (compared.first_kept IS NULL OR compared.first_kept > compared.seq OR compared.last_emptied > compared.seq))`,
-    actorId,
-  )
-  await tx.run(
-    `/* history */ DELETE FROM history WHERE actor_id = $1 AND seq <= COALESCE((
-       SELECT max(ranked.seq) FROM (
-         SELECT h.seq, ROW_NUMBER() OVER (ORDER BY h.seq DESC) AS place FROM history AS h WHERE h.actor_id = $1) AS ranked
-       WHERE ranked.place > $2), 0)`,
-    actorId,
-    most * 2,
-  )
-}
-
 /** Deletes entries that are older than a time: at most `most` on a plain database. Returns their number. */
 export function deleteBefore(tx: Transaction, at: number, most: number): Promise<number> {
   if (tx.isSharded) return tx.run('/* history */ DELETE FROM history WHERE at < $1', at)
@@ -347,5 +335,8 @@ export function deleteBefore(tx: Transaction, at: number, most: number): Promise
 
 /** Deletes all entries of an actor, or those of one name. */
 export async function deleteHistory(tx: Transaction, actorId: string, name: string | null): Promise<void> {
-  await tx.run('DELETE FROM history WHERE actor_id = $1 AND (CAST($2 AS TEXT) IS NULL OR name = $2)', actorId, name)
+  const rows = { table: 'history', key: 'seq', size: 'COALESCE(octet_length(content), 0)' }
+  await (name === null
+    ? deleteInParts(tx, rows, actorId)
+    : deleteInParts(tx, { ...rows, where: 'name = $2' }, actorId, name))
 }

@@ -21,9 +21,10 @@ import {
   keepSteps,
   keepValue,
   keepValues,
-  trimActor,
+  markValues,
   type WrittenSteps,
 } from './history-store.ts'
+import { trimActor } from './trim.ts'
 
 export interface HistoryDeps {
   readonly store: Pick<Store, 'read' | 'write'>
@@ -105,15 +106,22 @@ export class History implements ListHistory {
     return Math.floor(this.#deps.maxCharacters / shareOfOne)
   }
 
-  /** Keeps the values that the next statements replace. Values that stay the same have no entry. */
-  async keepValues(tx: Transaction, actorId: string, values: readonly ReplacingValue[]): Promise<void> {
+  /**
+   * Keeps the values that the next statements replace. Values that stay the same have no entry.
+   *
+   * @param following How many values the same change keeps after these. When those alone are as many as the history may have,
+   *   these would not stay.
+   */
+  async keepValues(tx: Transaction, actorId: string, values: readonly ReplacingValue[], following = 0): Promise<void> {
     const [first] = values
     if (!this.isOn || first === undefined) return
+    const { now, maxPerActor } = this.#deps
     const written = values.map(({ name, value, origin }) => ({ name, value, ...originOf(origin ?? tx.origin) }))
     this.#touch(actorId, values.length)
     const [only] = written
-    if (written.length === 1 && only !== undefined) await keepValue(tx, actorId, only, this.#deps.now(), this.#longest)
-    else await keepValues(tx, actorId, written, this.#deps.now(), this.#longest)
+    if (following >= maxPerActor) await markValues(tx, actorId, written, now())
+    else if (written.length === 1 && only !== undefined) await keepValue(tx, actorId, only, now(), this.#longest)
+    else await keepValues(tx, actorId, written, now(), this.#longest)
   }
 
   readonly keep = async (tx: Transaction, actorId: string, changes: readonly ListSteps[]): Promise<void> => {

@@ -19,16 +19,40 @@ export interface StoredEvent {
 /** The members of a list change that events have. */
 const listMembers = ['operation', 'length', 'index', 'item', 'items', 'old_item', 'description', 'explanation'] as const
 
-/** The events of change records, in their order. A bulk write has one event for each name. */
-export function eventsOf(changes: readonly Change[]): StoredEvent[] {
-  return changes.filter(({ changesNothing }) => changesNothing !== true).flatMap(eventsOfChange)
+/** The events that are stored by one statement have this many characters together, or are one. */
+export const charactersTogether = 4_194_304
+/** The most events that are stored by one statement. */
+const eventsTogether = 500
+
+/**
+ * The events of change records in their order, in parts that are stored together. A bulk write has one event for each name.
+ * Each part is made when it is asked for, because those of a bulk write together take long.
+ */
+export function* eventParts(changes: readonly Change[]): Generator<readonly StoredEvent[], undefined> {
+  let part: StoredEvent[] = []
+  let characters = 0
+  for (const event of eventsOf(changes)) {
+    if (part.length === eventsTogether || (part.length > 0 && characters + event.data.length > charactersTogether)) {
+      yield part
+      part = []
+      characters = 0
+    }
+    characters += event.data.length
+    part.push(event)
+  }
+  if (part.length > 0) yield part
 }
 
-function eventsOfChange({ subtarget, path = [], blob, list }: Change): StoredEvent[] {
-  if (subtarget === null) return [...(members(blob) ?? [])].map(([name, value]) => propertyEvent(name, [], value))
-  if (list !== undefined) return [listEvent(subtarget, blob)]
+function* eventsOf(changes: readonly Change[]): Generator<StoredEvent, undefined> {
+  for (const change of changes) if (change.changesNothing !== true) yield* eventsOfChange(change)
+}
+
+function* eventsOfChange({ subtarget, path = [], blob, list }: Change): Generator<StoredEvent, undefined> {
+  if (subtarget === null) {
+    for (const [name, value] of members(blob) ?? []) yield propertyEvent(name, [], value)
+  } else if (list !== undefined) yield listEvent(subtarget, blob)
   // The blob begins below the first key of the path.
-  return [propertyEvent(subtarget, path, getAt(blob, path.slice(1)) ?? blob)]
+  else yield propertyEvent(subtarget, path, getAt(blob, path.slice(1)) ?? blob)
 }
 
 function propertyEvent(name: string, path: readonly string[], blob: JsonText): StoredEvent {

@@ -10,7 +10,7 @@ import { randomId } from '../secret/random.ts'
 import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'
 import { isLoop } from '../subscription/hop-limit.ts'
 import type { Timers } from '../timers.ts'
-import { changeCaller, type ChangeEventName, eventsOf, eventFacts, type StoredEvent } from './change-event.ts'
+import { changeCaller, type ChangeEventName, eventParts, eventFacts, type StoredEvent } from './change-event.ts'
 import { appendEntries, type EntryOutcome, findJobEntries, type WaitingEntry } from './entry-store.ts'
 import { runHandler } from './handlers.ts'
 import type { ClaimedJob } from './job-store.ts'
@@ -54,7 +54,8 @@ export class StoredEvents {
   }
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
-    if (this.#handled.size > 0) await this.record(tx, actor, eventsOf(changes))
+    if (this.#handled.size === 0) return
+    for (const part of eventParts(changes)) await this.record(tx, actor, part)
   }
 
   /** Stores the events that the application handles, in the transaction of their change. */
@@ -136,7 +137,7 @@ export class StoredEvents {
       const context = { actorId, hops: entry.hops, call: `event ${name}`, signal }
       await runHandler(timers, context, async (handlerSignal) => {
         const call = { ...event, actor: handles.of({ id: actorId, creator }), signal: handlerSignal }
-        // `eventsOf` has written the facts of this event.
+        // `eventParts` has written the facts of this event.
         const handlers: readonly ((event: never) => unknown)[] = registry.eventHandlers(name)
         for (const handler of handlers) await handler(call as never)
       })

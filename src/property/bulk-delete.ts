@@ -43,6 +43,7 @@ export async function deleteProperties(
   const judged = await requireDeletable(deps, access, names)
   await runHooks(deps, access, judged)
   await deps.kindDeps.writer.change(access, async (tx, record, _actor, flush) => {
+    let following = judged.size
     const reads = { read: <T>(work: (q: Transaction) => Promise<T>): Promise<T> => work(tx) }
     for await (const page of readPages(reads, id, {
       isNeeded: ({ kind }) => holdsItems(kind),
@@ -50,7 +51,8 @@ export async function deleteProperties(
     }))
       for (const part of shortParts(page)) {
         if (names === null) requireJudged(deps, access, judged, part)
-        await deletePart(deps, access, { tx, record }, part)
+        following = Math.max(0, following - part.length)
+        await deletePart(deps, access, { tx, record, following }, part)
         await flush()
       }
   })
@@ -120,7 +122,7 @@ function requireJudged(
 async function deletePart(
   { kindDeps, history, indexes }: BulkDeleteDeps,
   { actor }: Access,
-  { tx, record }: { readonly tx: Transaction; readonly record: Record },
+  { tx, record, following }: { readonly tx: Transaction; readonly record: Record; readonly following: number },
   part: readonly ListedProperty[],
 ): Promise<void> {
   if (part.length === 0) return
@@ -129,6 +131,7 @@ async function deletePart(
     tx,
     actor.id,
     values.map(({ name }) => ({ name, value: null })),
+    following,
   )
   await keepDeletions(
     tx,

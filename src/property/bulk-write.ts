@@ -180,7 +180,8 @@ export class BulkWrite {
     const states = new Map<string, PropertyState>()
     for (let from = 0; from < values.length; from += ofOnePart) {
       if (from > 0) await setImmediate()
-      const part = await this.#storePart(tx, actor, new Map(values.slice(from, from + ofOnePart)))
+      const following = Math.max(0, values.length - from - ofOnePart)
+      const part = await this.#storePart(tx, actor, new Map(values.slice(from, from + ofOnePart)), following)
       for (const [name, state] of part ?? []) states.set(name, state)
     }
     return actor.subscriptionCount === 0 ? null : states
@@ -190,6 +191,7 @@ export class BulkWrite {
     tx: Transaction,
     { id: actorId, subscriptionCount }: LockedActor,
     values: ReadonlyMap<string, JsonText>,
+    following: number,
   ): Promise<ReadonlyMap<string, PropertyState> | null> {
     const names = [...values.keys()]
     const stored = subscriptionCount === 0 ? null : await findBeforeWrite(tx, actorId, values)
@@ -205,6 +207,7 @@ export class BulkWrite {
       tx,
       actorId,
       written.map(([name, value]) => ({ name, value })),
+      following,
     )
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
     const { declared } = this.#deps.kindDeps

@@ -234,7 +234,9 @@ export class Undo {
     const later = Map.groupBy(await findLater(tx, actor.id, names, from), ({ name }) => name)
     const isCurrent = ({ name, ids }: Plan): boolean => {
       const first = Math.min(...ids)
-      return (later.get(name) ?? []).every(({ seq }) => seq < first || ids.has(seq))
+      const found = (later.get(name) ?? []).map(({ seq }) => seq)
+      // Entries that were deleted meanwhile may have taken the marks of later changes with them.
+      return ids.isSubsetOf(new Set(found)) && found.every((seq) => seq < first || ids.has(seq))
     }
     const values = plans.filter((plan) => plan.kind === 'value')
     const current = values.filter((plan) => overwrite || isCurrent(plan))

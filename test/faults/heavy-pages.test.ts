@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { known } from '../../src/json/json.ts'
 import { putValues } from '../../src/property/property-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -8,8 +7,9 @@ import { addRelationships } from '../support/heavy-actor.ts'
 import { explained, type Plan } from '../support/explained.ts'
 import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
-import { forEachService, type TestService } from '../support/service.ts'
+import { forEachService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
+import { watched } from '../support/watched-turns.ts'
 
 const none = known('1')
 
@@ -50,28 +50,6 @@ async function addEntries(store: Store, actorId: string, count: number): Promise
 interface HistoryPage {
   readonly history: readonly { readonly id: number; readonly before?: string }[]
   readonly next: number | null
-}
-
-interface Watched<T> {
-  readonly result: T
-  /** Turns of the event loop. */
-  readonly turns: number
-  /** The most statements of one turn. */
-  readonly mostStatements: number
-}
-
-/** Counts what happens in each turn of the event loop while a request is handled. */
-async function watched<T>(service: TestService, work: () => Promise<T>): Promise<Watched<T>> {
-  service.reset()
-  let [turns, mostStatements, last] = [0, 0, 0]
-  const working = work()
-  const ended = working.then(() => true)
-  while (!(await Promise.race([ended, setImmediate(false)]))) {
-    turns += 1
-    mostStatements = Math.max(mostStatements, service.statements.length - last)
-    last = service.statements.length
-  }
-  return { result: await working, turns, mostStatements }
 }
 
 forEachService((start, dialect) => {

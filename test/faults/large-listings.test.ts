@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { known } from '../../src/json/json.ts'
-import { trimActor } from '../../src/history/history-store.ts'
+import { trimActor } from '../../src/history/trim.ts'
 import { findBeforeWrite, findKinds, findPropertyPage, putValues } from '../../src/property/property-store.ts'
 import { insertDiffs } from '../../src/publication/diff-store.ts'
 import { addRelationships } from '../support/heavy-actor.ts'
@@ -618,6 +618,8 @@ forEachService((start, dialect) => {
             ),
           ),
       }
+      // The log is copied into the file before the next write.
+      await store.write(() => Promise.resolve())
       for (const [what, work] of Object.entries(works)) {
         const before = readBytes()
         await work()
@@ -645,15 +647,16 @@ forEachService((start, dialect) => {
       assert.equal((await handle?.history.list({ limit: 1000 }))?.changes.length, 601)
     })
 
-    it('has its history trimmed by comparing each entry once (HTTP-36)', async () => {
+    it('has its history trimmed by reading each entry once, 500 at a time (HTTP-36)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const { store } = await service.app.running()
       const random = seeded(7)
-      for (const [count, most, maxCharacters] of [
-        [40, 10, 1000],
-        [300, 40, 900],
-        [900, 200, 100_000],
+      for (const [count, most, maxCharacters, pages] of [
+        [40, 10, 1000, 1],
+        [300, 40, 900, 1],
+        [900, 200, 100_000, 2],
+        [1700, 30, 100_000, 4],
       ] as const) {
         const rows = Array.from({ length: count }, (_, n): Entry => {
           const caller = random.pick(['creator', 'peer a', 'peer b', 'peer c'])
@@ -698,18 +701,8 @@ forEachService((start, dialect) => {
           trimmed(rows, most, maxCharacters),
           `${count} entries`,
         )
-        const statements = [...service.statements, ...service.backgroundStatements].filter((sql) =>
-          /history \*\/ D/.test(sql),
-        )
-        assert.equal(statements.length, 2)
-        if (dialect === 'postgres') continue
-        const plan = await store.read((q) =>
-          q.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${statements[0] ?? ''}`, actor.id),
-        )
-        assert.deepEqual(
-          plan.filter(({ detail }) => detail.includes('CORRELATED')),
-          [],
-        )
+        const statements = [...service.statements, ...service.backgroundStatements]
+        assert.equal(statements.filter((sql) => /history \*\/ SELECT seq/.test(sql)).length, pages)
       }
     })
   })

@@ -1,9 +1,9 @@
 /**
- * The single writer of this process. Writes that wait at the same time share one COMMIT, and so one fsync. Each runs in its
- * own savepoint, and resolves only after that COMMIT.
+ * The single writer of this process. Writes that wait at the same time share one COMMIT, and so one fsync. Each after the first
+ * runs in its own savepoint, and all resolve only after that COMMIT.
  */
 import { AsyncResource } from 'node:async_hooks'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../errors.ts'
 import type { Durability, LockedActor, StoreLog, Transaction, WriteOptions } from '../store.ts'
 import { busyDelayMs } from './busy.ts'
@@ -12,7 +12,8 @@ import type { DatabaseFile } from './database-file.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 import { diskFull, isBusy, isFull, translate, unavailable } from './failure.ts'
 import type { ReadLock } from './read-lock.ts'
-import { Statements } from './statements.ts'
+import { Statements, tooLong } from './statements.ts'
+import { WriterTurn } from './writer-turn.ts'
 
 export interface GroupCommitOptions {
   /** `FULL` waits for the disk at each COMMIT, except when all its writes have the durability `relaxed`. */
@@ -25,6 +26,9 @@ export interface GroupCommitOptions {
   readonly reserve: DiskReserve
   readonly log: StoreLog
 }
+
+/** The default of SQLite. */
+const CHECKPOINT_PAGES = 1000
 
 interface Job {
   readonly run: (statements: Statements) => Promise<unknown>
@@ -46,12 +50,15 @@ interface Outcome {
   readonly value: unknown
   /** The original error of SQLite, if any. */
   readonly raised: unknown
+  /** Whether the job failed as the first one, and the transaction was rolled back with it. */
+  readonly isUndone: boolean
 }
 
 export class GroupCommit {
   readonly #file: DatabaseFile
   readonly #readLock: ReadLock
   readonly #options: GroupCommitOptions
+  readonly #turn = new WriterTurn()
   #connection: Connection | undefined
   /** Whether the connection is set to `synchronous = FULL`. */
   #waitsForDisk: boolean
@@ -148,10 +155,22 @@ export class GroupCommit {
     const jobs = this.#take()
     const outcomes: Outcome[] = []
     const { reserve } = this.#options
-    for (const job of jobs) {
-      const outcome = await attempt(connection, job, reserve.isInUse)
+    this.#turn.begin()
+    for (const [place, job] of jobs.entries()) {
+      const isFirst = place === 0
+      const outcome = await attempt(connection, job, { isFull: reserve.isInUse, isFirst, turn: this.#turn })
+      if (outcome.raised === tooLong) {
+        this.#waiting = [...jobs.slice(place), ...this.#waiting]
+        break
+      }
       outcomes.push(outcome)
       if (this.#repeats(jobs, outcome.raised)) return
+      if (outcome.isUndone) {
+        this.#waiting = [...jobs.slice(1), ...this.#waiting]
+        if (!connection.database.isOpen) this.#discardConnection()
+        this.#settle(outcomes)
+        return
+      }
       // A full disk or a failure may roll back the whole transaction, including the changes of earlier jobs.
       if (!connection.inTransaction) {
         this.#file.notice(outcome.raised)
@@ -164,22 +183,49 @@ export class GroupCommit {
         )
         return
       }
+      if (this.#turn.isLongJob) {
+        this.#waiting = [...jobs.slice(place + 1), ...this.#waiting]
+        break
+      }
     }
+    await this.#commit(connection, jobs, outcomes)
+  }
+
+  async #commit(connection: Connection, jobs: readonly Job[], outcomes: readonly Outcome[]): Promise<void> {
+    const isLarge = this.#turn.fillsLog
     try {
+      if (isLarge) await postponeCheckpoint(connection)
       this.#readLock.release()
       connection.control('COMMIT')
     } catch (error) {
-      if (this.#repeats(jobs, error)) return
+      if (this.#repeats(jobs.slice(0, outcomes.length), error)) return
       // A commit whose sync failed may still be on the disk and reappear after a crash.
       this.#abandon(outcomes, this.#file.notice(error) ? outcomeUnknown(error) : asUnavailable(error))
       return
     }
+    this.#settle(outcomes)
+    if (isLarge) await this.#checkpoint(connection)
+  }
+
+  #settle(outcomes: readonly Outcome[]): void {
     for (const { job, failed, value, raised } of outcomes) {
       if (failed) {
         if (this.#file.notice(raised)) this.#discardConnection()
         job.reject(value)
       } else job.resolve(value)
     }
+  }
+
+  /** Makes up for the checkpoint that was not a part of the COMMIT. As then, a failed checkpoint is left to the next COMMIT. */
+  async #checkpoint(connection: Connection): Promise<void> {
+    await nextTurn()
+    if (connection !== this.#connection) return
+    try {
+      connection.control('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      this.#options.log('warn', 'Cannot copy the log of the database into its file', error)
+    }
+    connection.control(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   }
 
   /** Runs the jobs again with the reserve, when the disk is full. Among the jobs may be a deletion. */
@@ -270,22 +316,41 @@ export class GroupCommit {
   }
 }
 
-/** @param isFull Whether the disk is full. Then only a deletion may make the database larger. */
-async function attempt(connection: Connection, job: Job, isFull: boolean): Promise<Outcome> {
-  const statements = new Statements(connection, job.origin, isFull)
+/** Lets the COMMIT of a large transaction run in a turn of its own, and the copying of the log into the file in the next one. */
+async function postponeCheckpoint(connection: Connection): Promise<void> {
+  await nextTurn()
+  connection.control('PRAGMA wal_autocheckpoint = 0')
+}
+
+interface AttemptOptions {
+  /** Whether the disk is full. Then only a deletion may make the database larger. */
+  readonly isFull: boolean
+  /** Whether the transaction has no other job yet. */
+  readonly isFirst: boolean
+  readonly turn: WriterTurn
+}
+
+/**
+ * The first job needs no savepoint, because nothing else is undone with it. SQLite keeps a copy of each page that changes after
+ * a savepoint in memory, and looks through all of these copies after each statement.
+ */
+async function attempt(connection: Connection, job: Job, { isFull, isFirst, turn }: AttemptOptions): Promise<Outcome> {
+  const statements = new Statements(connection, job.origin, { isWatched: isFull, turn, mayBeLong: isFirst })
+  turn.beginJob()
   try {
-    connection.control('SAVEPOINT job')
+    if (!isFirst) connection.control('SAVEPOINT job')
     const pages = isFull ? connection.pageCount() : 0
     const value = await job.run(statements)
     statements.finish()
     if (isFull && !statements.frees && connection.pageCount() > pages) throw diskFull()
-    connection.control('RELEASE job')
-    return { job, failed: false, value, raised: undefined }
+    if (!isFirst) connection.control('RELEASE job')
+    return { job, failed: false, value, raised: undefined, isUndone: false }
   } catch (error) {
     statements.close()
     const raised = statements.failure ?? error
+    const isUndone = isFirst && connection.inTransaction
     try {
-      if (connection.inTransaction) {
+      if (connection.inTransaction && !isFirst) {
         connection.control('ROLLBACK TO job')
         connection.control('RELEASE job')
       }
@@ -293,7 +358,8 @@ async function attempt(connection: Connection, job: Job, isFull: boolean): Promi
       // If this job cannot be rolled back alone, the whole transaction must be.
       rollback(connection)
     }
-    return { job, failed: true, value: translate(error), raised }
+    if (isUndone) rollback(connection)
+    return { job, failed: true, value: translate(error), raised, isUndone }
   }
 }
 

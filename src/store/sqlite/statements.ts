@@ -2,35 +2,56 @@
 import type { LockedActor, Param, Transaction } from '../store.ts'
 import { LOCK_ACTOR, requireActor } from '../lock-actor.ts'
 import type { Connection } from './connection.ts'
-import { translate } from './failure.ts'
+import { translate, unavailable } from './failure.ts'
+import type { WriterTurn } from './writer-turn.ts'
 
 /** A statement that deletes what actors have stored, and one that stores more. */
 const deletion = /^(?:\/\* [a-z ]+ \*\/ )?DELETE FROM (?:actor|property|list_item|attribute|file|history|activity)\b/
 const addition = /^INSERT INTO (?:property|list_item|attribute|file)\b/
+
+interface StatementsOptions {
+  /** Whether `frees` is needed. Default: false. */
+  readonly isWatched?: boolean
+  /** Default: no statement waits for a later turn of the event loop. */
+  readonly turn?: WriterTurn
+  /** False: the statements fail with `tooLong` after many turns. Default: true. */
+  readonly mayBeLong?: boolean
+}
+
+/** The failure of a job that must run again as the first one of a transaction. */
+export const tooLong = unavailable('The change is too long to share a transaction')
 
 export class Statements implements Transaction {
   readonly isSharded = false
   readonly origin: string
   readonly #connection: Connection
   readonly #isWatched: boolean
+  readonly #turn: WriterTurn | undefined
+  readonly #mayBeLong: boolean
   #over = false
   #deletes = false
   #adds = false
   #failed = false
   #failure: unknown
 
-  /** @param isWatched Whether `frees` is needed. */
-  constructor(connection: Connection, origin = '', isWatched = false) {
+  constructor(
+    connection: Connection,
+    origin = '',
+    { isWatched = false, turn, mayBeLong = true }: StatementsOptions = {},
+  ) {
     this.origin = origin
     this.#connection = connection
     this.#isWatched = isWatched
+    this.#turn = turn
+    this.#mayBeLong = mayBeLong
   }
 
   all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
     try {
       this.#requireUsable()
       this.#note(sql)
-      return Promise.resolve(this.#connection.all<R>(sql, params))
+      const rows = this.#connection.all<R>(sql, params)
+      return this.#turn?.settle(rows, rows.length, params) ?? Promise.resolve(rows)
     } catch (error) {
       return Promise.reject(this.#fail(error))
     }
@@ -40,7 +61,8 @@ export class Statements implements Transaction {
     try {
       this.#requireUsable()
       this.#note(sql)
-      return Promise.resolve(this.#connection.get<R>(sql, params))
+      const row = this.#connection.get<R>(sql, params)
+      return this.#turn?.settle(row, 1, params) ?? Promise.resolve(row)
     } catch (error) {
       return Promise.reject(this.#fail(error))
     }
@@ -50,7 +72,8 @@ export class Statements implements Transaction {
     try {
       this.#requireUsable()
       this.#note(sql)
-      return Promise.resolve(this.#connection.run(sql, params))
+      const changed = this.#connection.run(sql, params)
+      return this.#turn?.settle(changed, changed, params) ?? Promise.resolve(changed)
     } catch (error) {
       return Promise.reject(this.#fail(error))
     }
@@ -96,6 +119,7 @@ export class Statements implements Transaction {
   #requireUsable(): void {
     if (this.#over) throw new Error('Cannot run a statement: the transaction is over')
     if (this.#failed) throw this.#failure
+    if (!this.#mayBeLong && this.#turn?.isLongJob === true) throw tooLong
   }
 
   /** Keeps SQLite's first error for the end of the transaction, and returns the translated error. */

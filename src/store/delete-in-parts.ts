@@ -1,0 +1,32 @@
+/** Deletes many rows of an actor. SQLite runs a statement without a pause, so other work runs between those for the parts. */
+import { setImmediate } from 'node:timers/promises'
+import type { Param, Transaction } from './store.ts'
+
+const rowsOfStatement = 500
+const bytesOfStatement = 4_194_304
+
+/** The rows of a table that belong to an actor. */
+export interface ManyRows {
+  readonly table: string
+  /** The columns of the key after the actor. */
+  readonly key: string
+  /** The size of a row in bytes, as SQL. */
+  readonly size: string
+  /** Default: all rows of the actor. */
+  readonly where?: string
+}
+
+/** @param params `$1` is the actor; the others are those of `where`. */
+export async function deleteInParts(
+  tx: Transaction,
+  { table, key, size, where = 'true' }: ManyRows,
+  ...params: readonly Param[]
+): Promise<void> {
+  const deletePart = `/* delete */ DELETE FROM ${table} WHERE actor_id = $1 AND (${key}) IN (
+      SELECT ${key} FROM (
+        SELECT ${key}, SUM(size) OVER (ORDER BY ${key}) - size AS before FROM (
+          SELECT ${key}, ${size} AS size FROM ${table} WHERE actor_id = $1 AND ${where}
+          ORDER BY ${key} LIMIT ${rowsOfStatement}) AS page
+      ) AS sized WHERE before < ${bytesOfStatement})`
+  while ((await tx.run(deletePart, ...params)) > 0) await setImmediate()
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { keepValues, markValues } from '../../src/history/history-store.ts'
+import { known } from '../../src/json/json.ts'
+import { putValues } from '../../src/property/property-store.ts'
+import type { Store, Transaction } from '../../src/store/store.ts'
+import { seeded } from '../support/random.ts'
+import { forEachService, type TestService } from '../support/service.ts'
+import { forEachStore } from '../support/stores.ts'
+import { type Watched, watched } from '../support/watched-turns.ts'
+
+const addActor = (tx: Transaction, id: string): Promise<number> =>
+  tx.run('INSERT INTO actor (id, creator, passphrase, created_at) VALUES ($1, $2, $3, $4)', id, 'owner', 'secret', 1)
+
+const setValue = (tx: Transaction, name: string, value: string): Promise<number> =>
+  tx.run(
+    `INSERT INTO property (actor_id, name, kind, value) VALUES ('a', $1, 'value', $2)
+     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value`,
+    name,
+    value,
+  )
+
+const numbered = (count: number, value: unknown): Record<string, unknown> =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${String(n).padStart(4, '0')}`, value]))
+
+forEachStore((dialect, open) => {
+  describe('writes that wait at the same time', () => {
+    it('each happen once and entirely or not at all, however long each of them is (HTTP-43)', async () => {
+      const store: Store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      for (let seed = 1; seed <= (dialect === 'sqlite' ? 8 : 1); seed += 1) {
+        const random = seeded(seed)
+        const wanted = new Map<string, string>()
+        const jobs = Array.from({ length: 8 }, (_, job) => ({
+          job,
+          statements: random.pick(dialect === 'sqlite' ? [0, 1, 3, 70, 600] : [0, 1, 3, 9]),
+          fails: random.below(3) === 0,
+        }))
+        const outcomes = await Promise.all(
+          jobs.map(({ job, statements, fails }) =>
+            store
+              .write(async (tx) => {
+                for (let n = 0; n < statements; n += 1) await setValue(tx, `${seed} ${n % 5} ${job}`, String(n))
+                if (fails) throw new Error(`job ${job}`)
+                return job
+              })
+              .catch((error: unknown) => (error instanceof Error ? error.message : '')),
+          ),
+        )
+        assert.deepEqual(
+          outcomes,
+          jobs.map(({ job, fails }) => (fails ? `job ${job}` : job)),
+          `seed ${seed}`,
+        )
+        for (const { job, statements } of jobs.filter(({ fails }) => !fails))
+          for (let n = 0; n < statements; n += 1) wanted.set(`${seed} ${n % 5} ${job}`, String(n))
+        const stored = await store.read((q) =>
+          q.all<{ name: string; value: string }>(
+            `SELECT name, value FROM property WHERE actor_id = 'a' AND name LIKE $1`,
+            `${seed} %`,
+          ),
+        )
+        assert.deepEqual(new Map(stored.map(({ name, value }) => [name, value])), wanted, `seed ${seed}`)
+      }
+    })
+
+    it('let a failed statement undo its own write alone (HTTP-43)', async () => {
+      const store: Store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      const writes = ['one', 'two', 'three'].map((name) =>
+        store.write(async (tx) => {
+          await setValue(tx, name, name)
+          if (name !== 'two') await addActor(tx, 'a').catch(() => {})
+        }),
+      )
+      const settled = await Promise.allSettled(writes)
+      assert.deepEqual(
+        settled.map(({ status }) => status),
+        ['rejected', 'fulfilled', 'rejected'],
+      )
+      const stored = await store.read((q) => q.all<{ name: string }>('SELECT name FROM property ORDER BY name'))
+      assert.deepEqual(stored, [{ name: 'two' }])
+    })
+  })
+})
+
+forEachService((start, dialect) => {
+  describe('a change of very much', () => {
+    /** On PostgreSQL, each statement waits for its answer, so there is nothing to count. */
+    const counted = async <T>(service: TestService, work: () => Promise<T>): Promise<Watched<T>> => {
+      if (dialect === 'sqlite') return watched(service, work)
+      service.reset()
+      return { result: await work(), turns: Number.MAX_SAFE_INTEGER, mostStatements: 1 }
+    }
+
+    it('runs few statements in one turn of the event loop (HTTP-43)', async () => {
+      const service = await start({ maxDiffs: 500 })
+      const count = dialect === 'sqlite' ? 3000 : 600
+      const actor = await service.createActor()
+      for (const n of [1, 2, 3]) {
+        const webhook = { url: `https://peer.example.com/hook/${n}`, events: ['property_changed'] }
+        assert.equal((await actor.request('POST', '/webhooks', webhook)).status, 201)
+      }
+      const put = await counted(service, () => actor.request('PUT', '/properties', numbered(count, 1)))
+      assert.equal(put.result.status, 204)
+      // 12 parts of values and 6 parts of messages.
+      assert.ok(put.turns >= 18, `${put.turns} turns`)
+      assert.ok(put.mostStatements <= 32, `${put.mostStatements} statements in one turn`)
+      const { store } = await service.app.running()
+      const messages = await store.read((q) =>
+        q.all<{ last: number }>(`SELECT last FROM job WHERE actor_id = $1 AND kind = 'webhook'`, actor.id),
+      )
+      assert.deepEqual(
+        messages.map(({ last }) => last),
+        [count, count, count],
+      )
+      const removal = await counted(service, () => actor.request('DELETE', '/properties'))
+      assert.equal(removal.result.status, 204)
+      assert.ok(removal.turns >= 12, `${removal.turns} turns`)
+      assert.ok(removal.mostStatements <= 64, `${removal.mostStatements} statements in one turn`)
+    })
+
+    it('keeps in the history what may stay there, and a mark for names that have other entries (HTTP-43)', async () => {
+      const service = await start({ historyPerActor: 300 })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/n0001', '0')
+      service.reset()
+      await actor.request('PUT', '/properties', numbered(900, 1))
+      const written = service.statements.filter((sql) => sql.includes('INSERT INTO history'))
+      // There are four parts. 300 or more values follow the first two.
+      assert.deepEqual(
+        written.map((sql) => sql.includes('FROM history AS o')),
+        [true, true, false, false],
+      )
+      await actor.request('POST', '/history/undo', { id: 1 })
+      assert.equal(await (await actor.request('GET', '/properties/n0001')).text(), '1')
+      const { store } = await service.app.running()
+      const other = await service.createActor('other@example.com')
+      await store.write(async (tx) => {
+        await putValues(tx, other.id, [
+          { name: 'with', value: known('"old"'), version: 1 },
+          { name: 'without', value: known('"old"'), version: 1 },
+          { name: 'same', value: known('"new"'), version: 1 },
+        ])
+        const origin = { callerKind: 'creator', caller: '', request: '', origin: '' }
+        const of = (name: string, value: string | null) => ({ ...origin, name, value })
+        await keepValues(tx, other.id, [of('with', '"x"'), of('same', '"x"'), of('gone', '"x"')], 1, 100)
+        await markValues(tx, other.id, [of('with', null), of('without', null), of('same', '"new"'), of('gone', '1')], 2)
+      })
+      const rows = await store.read((q) =>
+        q.all(
+          `SELECT seq, name, operation, content, existed, checksum FROM history WHERE actor_id = $1 AND at = 2`,
+          other.id,
+        ),
+      )
+      assert.deepEqual(rows, [
+        { seq: 4, name: 'with', operation: 'delete', content: null, existed: 1, checksum: 4_294_967_296 },
+        { seq: 7, name: 'gone', operation: 'set', content: null, existed: 1, checksum: 4_294_967_296 },
+      ])
+    })
+
+    it('deletes a long history in parts (HTTP-43)', async () => {
+      const service = await start({ historyPerActor: 5000 })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties', numbered(1200, 1))
+      await actor.request('PUT', '/properties/color', '"red"')
+      for (const [path, left, parts] of [
+        ['/history?name=color', 1200, 2],
+        ['/history', 0, 4],
+      ] as const) {
+        const removal = await counted(service, () => actor.request('DELETE', path))
+        assert.equal(removal.result.status, 204)
+        assert.equal(service.statements.filter((sql) => sql.includes('DELETE FROM history')).length, parts)
+        assert.ok(removal.turns >= parts, `${removal.turns} turns`)
+        const { store } = await service.app.running()
+        const row = await store.read((q) =>
+          q.get<{ n: number }>('SELECT COUNT(*) AS n FROM history WHERE actor_id = $1', actor.id),
+        )
+        assert.equal(row?.n, left)
+      }
+    })
+  })
+})
