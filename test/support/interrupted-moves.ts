@@ -80,8 +80,8 @@ export async function related(world: MovingWorld): Promise<Related> {
   const { secret } = await relate(bob, [world.old, alice])
   const wanted = { peerid: alice.id, target: 'properties', granularity: 'high' }
   assert.ok((await bob.request('POST', '/subscriptions', wanted)).ok)
-  await alice.request('POST', '/properties', { log: { _type: 'list' }, note: { text: 'one' } })
-  await alice.request('POST', '/properties/log', '1')
+  assert.ok((await alice.request('POST', '/properties', { log: { _type: 'list' }, note: { text: 'one' } })).ok)
+  assert.ok((await alice.request('POST', '/properties/log', '1')).ok)
   await until(async () => (await copyOf(bob, alice)).length === 1)
   return { alice, bob, secret }
 }
