@@ -14,6 +14,7 @@ Usage
   troupe new <folder>      makes a project with an application, its tests and a Dockerfile
   troupe dev <module>      runs an application for development: SQLite under ./data, test endpoints, a generated key
   troupe serve <module>    runs an application for production: needs BASE_URL (https) and TROUPE_SECRET_KEYS
+  troupe setup <file>      writes the settings of a deployment, with generated keys, and checks them
   troupe doctor [deep]     checks this machine and these settings; deep also reads every stored value
   troupe doctor address    checks that the public address leads to the running service
   troupe doctor https://…  attacks your own service from outside, and reports what is open
@@ -64,6 +65,14 @@ and usually
 troupe doctor checks whether everything is present.
 
 ${settings}`,
+  setup: `troupe setup <file> [--address <url>] [--database <url>] [--files <place>] [--sign-in <names>]
+                    [--smtp <url>] [--mail-from <address>]
+
+Writes the settings of a deployment to a new file that only you may read, such as troupe.env: the answers, an encryption key,
+and a token for the metrics. It asks for what no option names. Without a terminal, only --address is required. The settings are
+checked as a start checks them, and all that is missing is printed at once; the exit code is then 1. The file fits systemd
+(EnvironmentFile=), Docker (--env-file) and Node.js (--env-file=). An existing file is never replaced.
+`,
   doctor: `troupe doctor [deep]
 troupe doctor address
 troupe doctor https://notes.example.com [--actor <id>] [--json]
@@ -233,6 +242,7 @@ const readsOptions: ReadonlySet<string> = new Set([
   'readdress',
   'restore',
   'restored',
+  'setup',
   'shadow',
 ])
 
@@ -240,6 +250,7 @@ const readsOptions: ReadonlySet<string> = new Set([
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   dev: runDevelopment,
   serve: runProduction,
+  setup: async (args) => (await import('./project/setup.ts')).setup(args),
   doctor: async (args) => (await import('./doctor.ts')).doctor(args),
   keys: async (args) => (await import('./keys.ts')).keys(args),
   backup: async (args) => (await import('./copies/backup.ts')).backup(args),

@@ -58,9 +58,13 @@ export class Problems {
     return this.#found.size > 0
   }
 
+  get all(): readonly string[] {
+    return [...this.#found]
+  }
+
   /** @throws ConfigError with all collected problems. */
   requireNone(): void {
-    if (this.any) throw new ConfigError([...this.#found])
+    if (this.any) throw new ConfigError(this.all)
   }
 
   #addFrom(error: unknown): void {
