@@ -30,7 +30,7 @@ import type { WithTables } from '../table/table.ts'
 import { unzippedArchive } from './gzip.ts'
 import { limited } from './limited.ts'
 import { endImport, findImport, type ImportState, insertImport, updateImport } from './import-store.ts'
-import { type ContentImport, type Existing, mergeArchive, type MergeDeps } from './merge-archive.ts'
+import { type RecordImport, type Existing, mergeArchive, type MergeDeps } from './merge-archive.ts'
 import { newReport } from './merge-report.ts'
 
 export interface ArchiveImportsDeps
@@ -39,7 +39,7 @@ export interface ArchiveImportsDeps
   readonly store: CatchUpStore
   readonly bytes: FileBytes
   /** Features add theirs before the first import. */
-  readonly contentImports: readonly ContentImport[]
+  readonly recordImports: readonly RecordImport[]
   readonly timers: Timers
   readonly now: () => number
   readonly random: () => number

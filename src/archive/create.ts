@@ -7,7 +7,7 @@ import { SignInAge } from '../permission/sign-in-age.ts'
 import { ArchiveActs } from './acts.ts'
 import { ArchiveImports } from './archive-imports.ts'
 import { Archives } from './archives.ts'
-import type { ContentImport } from './merge-archive.ts'
+import type { RecordImport } from './merge-archive.ts'
 import { createScheduledExports } from './scheduled/scheduled-exports.ts'
 
 interface ArchiveNeeds {
@@ -20,13 +20,13 @@ export type ArchiveModule = ReturnType<typeof createArchives>
 
 export function createArchives(runtime: Runtime, { property, job, objects }: ArchiveNeeds) {
   const { fileBytes: bytes, unusedObjects } = objects
-  const contentImports: ContentImport[] = []
+  const recordImports: RecordImport[] = []
   const archives = new Archives({ ...runtime, ...property, bytes })
   const imports: ArchiveImports = new ArchiveImports({
     ...runtime,
     ...property,
     bytes,
-    contentImports,
+    recordImports,
     wake: (actorId) => worker.wake(actorId),
     wakeUnused: unusedObjects.wake,
   })
@@ -38,7 +38,7 @@ export function createArchives(runtime: Runtime, { property, job, objects }: Arc
   return {
     archives,
     imports,
-    contentImports,
+    recordImports,
     archiveActs: new ArchiveActs({ archives, imports, signInAge: new SignInAge(runtime) }),
   }
 }

@@ -28,7 +28,7 @@ import { type ArchiveMembers, recordText } from './record-rows.ts'
 export type Existing = 'keep' | 'replace'
 
 /** Imports the records with content of one kind, as changes of the owner. */
-export interface ContentImport {
+export interface RecordImport {
   readonly kind: NamedRecord['kind']
   readonly put: (
     access: Access,
@@ -41,7 +41,7 @@ export interface ContentImport {
 export interface MergeDeps
   extends WithTables,
     Pick<PropertyModule, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
-  readonly contentImports: readonly ContentImport[]
+  readonly recordImports: readonly RecordImport[]
   readonly log: Log
   /** The largest value or item, as in a request. */
   readonly maxValueBytes: number
@@ -149,7 +149,7 @@ class Merge {
     if (kind === 'property') return this.#values(await records.batch(kind))
     if (kind === 'list') return this.#list(records, replaced)
     const withContent = contentKindsOf(this.#deps.tables).find((one) => one.kind === kind)
-    const imported = this.#deps.contentImports.find((one) => one.kind === kind)
+    const imported = this.#deps.recordImports.find((one) => one.kind === kind)
     if (withContent !== undefined && imported !== undefined) return this.#content(records, withContent, imported)
     if (kind === 'archive' || kind === 'end') return void (await records.next())
     const leftOut = (await records.batch(kind)).length
@@ -346,7 +346,7 @@ class Merge {
     return (await records.batch('item')).map(itemOf)
   }
 
-  async #content(records: RecordReader, kind: ContentKind, by: ContentImport): Promise<void> {
+  async #content(records: RecordReader, kind: ContentKind, by: RecordImport): Promise<void> {
     const { access, existing } = this.#plan
     const { report } = this.#progress
     const row = contentRowOf(kind, (await records.next())?.members ?? new Map())

@@ -1,6 +1,6 @@
 /** A feature adds to the core of the service. It is one folder, and `list.ts` names those of the service. */
 import type { ActorHandle } from '../app/actor-handle.ts'
-import type { ContentImport } from '../archive/merge-archive.ts'
+import type { RecordImport } from '../archive/merge-archive.ts'
 import type { ConfigOf, OptionTable } from '../config/option.ts'
 import type { Route } from '../http/dispatch/route.ts'
 import type { BackgroundWorker } from '../job/create.ts'
@@ -29,18 +29,18 @@ export interface Feature {
   /** The acts of an owner that the feature notes in the audit log. */
   readonly acts: readonly FeatureAct[]
   /** Tried by `troupe doctor` at a deployment. */
-  readonly checks: readonly DeploymentCheck[]
+  readonly checks: readonly OutsideCheck[]
   /** The routes, for documents. Their handlers cannot run. */
   readonly documentedRoutes: (facts: RouteFacts) => readonly Route[]
   readonly start: (core: Core) => StartedFeature
 }
 
-export type { ContentImport } from '../archive/merge-archive.ts'
+export type { RecordImport } from '../archive/merge-archive.ts'
 export type { FeatureAct } from '../pages/activity/own-acts.ts'
 export type { FeatureNames } from '../pages/relationships/deps.ts'
 
 /** A check of `troupe doctor`, which acts as an owner from outside. */
-export interface DeploymentCheck {
+export interface OutsideCheck {
   /** Short name, in the report. */
   readonly name: string
   readonly run: (owner: OutsideOwner) => Promise<CheckResult>
@@ -91,7 +91,7 @@ export interface StartedFeature {
   /** The members of the handle of an actor. */
   readonly handle?: HandleMembers
   /** Imports for owners of the records with content in archives. */
-  readonly contentImports?: readonly ContentImport[]
+  readonly recordImports?: readonly RecordImport[]
   /** The names to which rights of peers and apps apply. */
   readonly names?: readonly FeatureNames[]
 }
@@ -114,7 +114,7 @@ interface Definition<Parts, Group extends PageGroup> {
   readonly options?: OptionTable
   readonly pages?: Group
   readonly acts?: readonly FeatureAct[]
-  readonly checks?: readonly DeploymentCheck[]
+  readonly checks?: readonly OutsideCheck[]
   readonly start: (core: Core) => Omit<StartedFeature, 'routes'> & { readonly parts: Parts }
   /**
    * @param parts Returns the parts that `start` made. Only handlers may call it.

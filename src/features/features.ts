@@ -1,6 +1,6 @@
 /** The features of one service: their order, and what they add together. */
 import type { Table } from '../table/table.ts'
-import type { Core, DeploymentCheck, Feature, HandleMembers, StartedFeature } from './feature.ts'
+import type { Core, OutsideCheck, Feature, HandleMembers, StartedFeature } from './feature.ts'
 import { builtInFeatures } from './list.ts'
 
 /**
@@ -35,7 +35,7 @@ export function tablesOfFeatures(features: readonly Feature[]): readonly Table[]
 /** The tables of the features of the service, for commands that start no service. */
 export const builtInTables: readonly Table[] = tablesOfFeatures(builtInFeatures)
 
-export const builtInChecks: readonly DeploymentCheck[] = builtInFeatures.flatMap(({ checks }) => checks)
+export const builtInChecks: readonly OutsideCheck[] = builtInFeatures.flatMap(({ checks }) => checks)
 
 /** Starts the features, in their order, and connects them with the core. */
 export function startFeatures(features: readonly Feature[], core: Core): readonly StartedFeature[] {
@@ -43,7 +43,7 @@ export function startFeatures(features: readonly Feature[], core: Core): readonl
     const started = feature.start(core)
     if (started.changeSink !== undefined) core.changeSinks.push(started.changeSink)
     for (const worker of started.workers ?? []) core.jobs.add(worker)
-    core.contentImports.push(...(started.contentImports ?? []))
+    core.recordImports.push(...(started.recordImports ?? []))
     return started
   })
 }

@@ -1,7 +1,7 @@
 /** Requests by which a service could be led into its own network (SSRF). */
 import { createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { DeploymentCheck, OutsideOwner } from '../../features/feature.ts'
+import type { OutsideCheck, OutsideOwner } from '../../features/feature.ts'
 import { builtInChecks } from '../../features/features.ts'
 import { fine, type Finding, problem } from './finding.ts'
 import { objectIn, type Probe } from './probe.ts'
@@ -95,7 +95,7 @@ async function clientDocuments(probe: Probe, { hosts, visits }: Canary): Promise
     : problem('network', 'A stranger made it connect to a private address, with the id of a client.', advice)
 }
 
-async function tried(probe: Probe, { actorId, authorization }: OwnerLogin, check: DeploymentCheck): Promise<Finding> {
+async function tried(probe: Probe, { actorId, authorization }: OwnerLogin, check: OutsideCheck): Promise<Finding> {
   const denied = new Error('The service does not accept the credentials')
   const owner: OutsideOwner = {
     privateHosts: forbidden,

@@ -21,7 +21,7 @@ export const files = defineFeature({
     return {
       parts: { files: stored, limits, now: core.now },
       handle: { files: ({ actor, caller }) => filesHandle(stored, { actorId: actor.id, caller }) },
-      contentImports: [fileImport(stored)],
+      recordImports: [fileImport(stored)],
       names: [fileNames(stored)],
     }
   },

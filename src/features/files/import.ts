@@ -1,8 +1,8 @@
 /** Files of an archive that the owner imports, as changes of the owner. */
-import type { ContentImport } from '../feature.ts'
+import type { RecordImport } from '../feature.ts'
 import type { Files } from './files.ts'
 
-export function fileImport(files: Pick<Files, 'stat' | 'put'>): ContentImport {
+export function fileImport(files: Pick<Files, 'stat' | 'put'>): RecordImport {
   return {
     kind: 'file',
     put: async ({ actor, caller }, existing, row, bytes) => {

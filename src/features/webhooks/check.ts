@@ -1,7 +1,7 @@
 /** Tries webhooks to private addresses (SSRF), for `troupe doctor`. */
-import type { DeploymentCheck } from '../feature.ts'
+import type { OutsideCheck } from '../feature.ts'
 
-export const webhookCheck: DeploymentCheck = {
+export const webhookCheck: OutsideCheck = {
   name: 'webhooks',
   run: async ({ send, privateHosts, advice }) => {
     const accepted: string[] = []
