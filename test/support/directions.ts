@@ -61,7 +61,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'store/sqlite': ['store'],
   incarnation: ['store'],
   'open-store': ['incarnation', 'store', 'store/postgres', 'store/sqlite'],
-  'open-runtime': ['incarnation', 'open-store'],
+  'open-runtime': ['incarnation', 'open-store', 'store'],
   operation: ['audit-log', 'property'],
   archive: ['job', 'list', 'object', 'peer', 'property', 'publication', 'sign-in', 'subscription'],
   backup: ['archive', 'incarnation', 'job', 'object', 'open-store', 'store'],
@@ -353,7 +353,16 @@ function mayKnow(from: string, to: string): boolean {
 export function roomOf(path: string): string {
   if (entries.includes(path)) return 'entry'
   if (
-    ['store', 'by-key', 'checksum', 'after-commit-store', 'catch-up-store', 'read-replicas', 'wrapped-store']
+    [
+      'store',
+      'by-key',
+      'checksum',
+      'after-commit-store',
+      'catch-up-store',
+      'read-replicas',
+      'wrapped-store',
+      'delete-in-parts',
+    ]
       .map((name) => `store/${name}.ts`)
       .includes(path)
   )
