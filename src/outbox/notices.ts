@@ -1,4 +1,5 @@
 /** Queues notices to peers, in the transaction of the change that they report. */
+import { setImmediate } from 'node:timers/promises'
 import { currentContext } from '../observe/context.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId } from '../secret/random.ts'
@@ -18,6 +19,9 @@ export interface NoticesDeps extends Deliveries {
 /** Call this after the commit. Resolves after the first attempt or its time limit. Never rejects. */
 export type FirstAttempts = () => Promise<void>
 
+/** Notices that are sealed and inserted in one turn of the event loop. */
+const ofOnePart = 256
+
 export class Notices {
   readonly #deps: NoticesDeps
 
@@ -27,11 +31,11 @@ export class Notices {
 
   readonly enqueue: EnqueueNotice = (tx, notice) => this.enqueueAll(tx, [notice])
 
-  /** Like `enqueue`, with one statement. Notices to the same peer are sent in the given order. */
+  /** Like `enqueue`, for many. Notices to the same peer are sent in the given order. */
   async enqueueAll(tx: Transaction, notices: readonly Notice[]): Promise<void> {
     const { afterCommit, wake } = this.#deps
-    const senders = (await this.#insert(tx, notices)).map(({ actorId }) => actorId)
-    if (senders.length > 0) afterCommit(tx, () => wake(...senders))
+    const senders = new Set((await this.#insert(tx, notices)).map(({ actorId }) => actorId))
+    if (senders.size > 0) afterCommit(tx, () => wake(...senders))
   }
 
   /** Like `enqueueAll`, for a caller that responds after the first attempt. */
@@ -48,12 +52,17 @@ export class Notices {
     return () => attempts
   }
 
+  /** Inserts in parts, because an actor that is deleted may have notices for thousands of peers. */
   async #insert(tx: Transaction, notices: readonly Notice[]): Promise<readonly QueuedNotice[]> {
-    if (notices.length === 0) return []
-    const rebound = notices.flatMap((notice) => this.#rebound(notice))
-    if (rebound.length === 0) return []
-    await insertNotices(tx, rebound, this.#deps.now())
-    return rebound
+    const inserted: QueuedNotice[] = []
+    for (let from = 0; from < notices.length; from += ofOnePart) {
+      if (from > 0) await setImmediate()
+      const rebound = notices.slice(from, from + ofOnePart).flatMap((notice) => this.#rebound(notice))
+      if (rebound.length === 0) continue
+      await insertNotices(tx, rebound, this.#deps.now())
+      for (const { id, actorId } of rebound) inserted.push({ id, actorId })
+    }
+    return inserted
   }
 
   /** Call this before deleting actors. Replaces their waiting notices by those about the deletion. */

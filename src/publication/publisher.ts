@@ -136,6 +136,8 @@ export class Publisher {
       if (waiting === null) return false
       const { changes, position } = waiting
       const cost = Math.max(1, charactersOf(changes) / charactersOfOne)
+      // Reading a long change again for few subscriptions would take longer than writing their diffs.
+      if (left < most && left < cost) return true
       const fitting = Math.max(1, Math.floor(Math.min(left, maxCharacters / charactersOfOne) / cost))
       const subscribers = await findSubscribers(tx, actorId, 'properties', {
         subtargets: changedNames(changes),

@@ -4,9 +4,12 @@ import { keepValues, markValues } from '../../src/history/history-store.ts'
 import { known } from '../../src/json/json.ts'
 import { putValues } from '../../src/property/property-store.ts'
 import type { Store, Transaction } from '../../src/store/store.ts'
+import { addRelationships } from '../support/heavy-actor.ts'
 import { seeded } from '../support/random.ts'
+import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestService } from '../support/service.ts'
 import { forEachStore } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 import { type Watched, watched } from '../support/watched-turns.ts'
 
 const addActor = (tx: Transaction, id: string): Promise<number> =>
@@ -157,6 +160,39 @@ forEachService((start, dialect) => {
         { seq: 4, name: 'with', operation: 'delete', content: null, existed: 1, checksum: 4_294_967_296 },
         { seq: 7, name: 'gone', operation: 'set', content: null, existed: 1, checksum: 4_294_967_296 },
       ])
+    })
+
+    it('reads a long change once for as many subscriptions as one transaction may write (HTTP-43)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      for (let n = 0; n < 20; n += 1) await peer.subscribe({ granularity: 'none' })
+      service.reset()
+      assert.equal((await actor.request('PUT', '/properties/color', JSON.stringify('x'.repeat(600_000)))).status, 204)
+      await service.settled()
+      const { store } = await service.app.running()
+      await until(
+        async () =>
+          (await store.read((q) => q.get('SELECT 1 AS found FROM waiting_change WHERE actor_id = $1', actor.id))) ===
+          undefined,
+      )
+      const written = [...service.statements, ...service.backgroundStatements]
+      // Six diffs of 600,000 characters fit into one transaction.
+      assert.equal(written.filter((sql) => sql.includes('INSERT INTO diff')).length, 4)
+    })
+
+    it('queues the notices to many peers in parts when the actor is deleted (HTTP-43)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const { store, keyRing } = await service.app.running()
+      await addRelationships({ store, keyRing, actorId: actor.id }, 600)
+      const removal = await counted(service, () => actor.request('DELETE', ''))
+      assert.equal(removal.result.status, 204)
+      assert.equal(service.statements.filter((sql) => sql.includes('INSERT INTO notice')).length, 3)
+      const row = await store.read((q) =>
+        q.get<{ n: number }>('SELECT COUNT(DISTINCT recipient) AS n FROM notice WHERE sender = $1', actor.id),
+      )
+      assert.equal(row?.n, 600)
     })
 
     it('deletes a long history in parts (HTTP-43)', async () => {
