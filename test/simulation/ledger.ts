@@ -8,6 +8,10 @@ export interface LedgerParts {
   readonly maxDiffs: number
   readonly queues: Queues
   readonly violation: (text: string) => void
+  /** By hash: the relationship of the secret, of all hosts. With evil services only. */
+  readonly secrets: Map<string, string>
+  /** Hashes of the secrets that were first those of relationships with evil services. The stranger asks with them for others, too. */
+  readonly secretsOfEvil: Set<string>
   /** Hashes of the tokens by which evil services announced actors. */
   readonly forged: ReadonlySet<string>
   /** Whether an evil service has the address of the peer. */
@@ -56,8 +60,6 @@ export class Ledger {
   readonly #residence: StatementSync
   readonly #violation: (text: string) => void
   readonly #parts: LedgerParts
-  /** By hash: the relationship of the secret. With evil services only. */
-  readonly secrets = new Map<string, string>()
   /** By actor: the hashes of all secrets that its relationships have had here. */
   readonly #past = new Map<string, Set<string>>()
   /** Count of assigned sequence numbers. */
@@ -175,9 +177,13 @@ export class Ledger {
       next_secret_hash: string | null
     }[]
     for (const { actor_id, peer_id, baseuri, secret_hash, next_secret_hash } of rows) {
-      if (forged.has(actor_id) || this.#parts.isStrange(peer_id, baseuri)) continue
+      if (forged.has(actor_id)) continue
+      const { secrets, secretsOfEvil, isStrange } = this.#parts
+      const isEvil = isStrange(peer_id, baseuri)
       for (const hash of [secret_hash, next_secret_hash ?? secret_hash]) {
-        this.secrets.set(hash, `${actor_id} ${peer_id}`)
+        if (isEvil && !secrets.has(hash)) secretsOfEvil.add(hash)
+        if (isEvil) continue
+        if (!secretsOfEvil.has(hash)) secrets.set(hash, `${actor_id} ${peer_id}`)
         this.#past.set(actor_id, (this.#past.get(actor_id) ?? new Set()).add(hash))
       }
     }
@@ -250,7 +256,8 @@ export class Ledger {
   /**
    * Describes an outstanding task, or null when nothing is due. The repair of a copy never ends while its peer lacks the
    * subscription, so it does not count then. A notice to the former address of a peer is retried for days when the peer has no
-   * such relationship: its request was under way while it moved. Work for evil services does not count: they answer as they like.
+   * such relationship: its request was under way while it moved. An old home tells an end until it gives up when the new home of the
+   * peer refuses the former secret, also when the two have a relationship again, which the old home does not know. Work for evil services does not count: they answer as they like.
    */
   due(ledgers: readonly Ledger[]): string | null {
     const repairs = this.#repairs.all() as { actorId: string; peerId: string; subscriptionId: string; at: number }[]
@@ -269,13 +276,19 @@ export class Ledger {
         // The work of an arrival stays due while an evil peer does not take the new address.
         const peers =
           table === 'job' && found.peer === 'arrival' ? informed.filter(({ actor }) => actor === found.actor) : []
-        const isWanted =
-          table !== 'notice' || ledgers.some((ledger) => ledger.secretOf(found.peer, found.actor) !== null)
+        const isWanted = table !== 'notice' || this.#isWanted(found, ledgers)
         return isWanted && !isEvil(found) && (peers.length === 0 || peers.some((peer) => !isEvil(peer)))
       })
       if (row !== undefined) return `${table} to ${row.peer} is due at ${row.at}`
     }
     return null
+  }
+
+  #isWanted({ actor, peer }: Waiting, ledgers: readonly Ledger[]): boolean {
+    const theirs = ledgers.map((ledger) => ledger.secretOf(peer, actor)).find((hash) => hash !== null)
+    if (theirs === undefined) return false
+    const isRelatedAgain = ledgers.some((ledger) => ledger.secretOf(actor, peer) === theirs)
+    return this.isHome(actor) || this.departureOf(actor) === null || !isRelatedAgain
   }
 
   /** Rows whose owner ended, and that no foreign key deletes. */

@@ -63,6 +63,8 @@ export class World {
   readonly violations: string[] = []
   /** Evil services, by their origin or by the address of the one actor that they had. */
   readonly outsiders = new Map<string, Outsider>()
+  /** By hash: the relationships of the secrets between actors of which none is evil. */
+  readonly secrets = new Map<string, string>()
   /** Hashes of the tokens by which they announced actors. */
   readonly forged = new Set<string>()
   readonly #parts: WorldParts
@@ -109,6 +111,8 @@ export class World {
 
   async open(): Promise<void> {
     const queues: Queues = new Map()
+    const { secrets } = this
+    const secretsOfEvil = new Set<string>()
     for (const [index, size] of this.#parts.hosts.entries()) {
       const path = `${this.#parts.folder}/${index}.db`
       this.#parts.createDatabase(path)
@@ -118,6 +122,8 @@ export class World {
         ledger: new Ledger(path, {
           maxDiffs: this.#parts.settings.maxDiffs ?? 1000,
           queues,
+          secrets,
+          secretsOfEvil,
           violation: this.violation,
           forged: this.forged,
           isStrange: (peerId, baseuri) => this.isStrange(peerId, baseuri),

@@ -116,7 +116,7 @@ export class Roles {
 
   /** Reports the secrets of others that an evil service has heard. */
   judge(): void {
-    const secrets = new Map(this.#world.hosts.flatMap(({ ledger }) => [...ledger.secrets]))
+    const { secrets } = this.#world
     this.#strangerHeard.judge(secrets)
     for (const { heard } of this.#oldHomes) heard.judge(secrets)
   }
