@@ -221,12 +221,14 @@ forEachService((start) => {
       })
       assert.notEqual(used.status, 201)
       await world.home.settled()
-      // The peers get the end of their relationships, and nothing else.
+      // The peers get the end of their relationships with each secret that they may have (MOV-30), and nothing else.
       const toEvil = world.network.calls.filter((call) =>
         /^[A-Z]+ https:..evil\.example\.com.evil[12].(?!meta)/.test(call),
       )
       assert.deepEqual(toEvil.toSorted(), [
         `DELETE ${evilUrl}/evil1/trust/friend/${id}`,
+        `DELETE ${evilUrl}/evil1/trust/friend/${id}`,
+        `DELETE ${evilUrl}/evil2/trust/friend/${id}`,
         `DELETE ${evilUrl}/evil2/trust/friend/${id}`,
       ])
     })
