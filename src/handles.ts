@@ -24,6 +24,7 @@ export type {
   TrustHandle,
 } from './app/actor-handle.ts'
 export type { Alarm, AlarmsHandle, TransactionAlarms } from './app/background/alarms.ts'
+export type { MailMessage, MailResult } from './app/background/mail.ts'
 export type { Webhook, WebhookDelivery, WebhooksHandle } from './app/background/webhooks.ts'
 export type { FileInfo, FilePage, FilesHandle, OpenFile } from './app/files/file-handle.ts'
 export type { HistoryHandle, PastChange } from './app/history/history-handle.ts'

@@ -23,10 +23,9 @@ import { nameOfOperator } from './sign-in/operators.ts'
 import { requireUsableSignIns, unprovableOperators } from './sign-in/own/usable-sign-ins.ts'
 import type { Store } from './store/store.ts'
 import { connectHandles } from './api/create.ts'
-import { type Feature, settingsOf } from './features/feature.ts'
+import type { Feature } from './features/feature.ts'
 import { handleMembersOf, startFeatures, tablesOfFeatures } from './features/features.ts'
 import { builtInFeatures } from './features/list.ts'
-import { mailOptions } from './features/mail/options.ts'
 import type { ChangeSink } from './property/change.ts'
 import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.ts'
 
@@ -118,10 +117,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 
 /** Checks the settings that need no database. Returns the templates of the pages; null without a folder. */
 async function findProblems(options: ServiceOptions, problems: Problems): Promise<Templates | null> {
-  const { config, registry, baseUrl, signIn: plans = [] } = options
+  const { config, registry, baseUrl, signIn: plans = [], features = builtInFeatures } = options
+  const sendsMail = problems.collect(() => features.some((feature) => feature.sendsMail(options)), true)
   problems.collect(() => ratesOf(config), null)
-  const hasMailServer = settingsOf({ config }, mailOptions).smtpUrl !== null
-  problems.collect(() => requireUsableSignIns({ config, plans, registry, baseUrl, hasMailServer }), null)
+  problems.collect(() => requireUsableSignIns({ config, plans, registry, baseUrl, sendsMail }), null)
   for (const name of config.admins) problems.collect(() => nameOfOperator(name), null)
   if (config.secretKeys !== null) await problems.collectLater(() => keyRingOf(config), null)
   const { singlePage, templates } = config

@@ -29,6 +29,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   method_not_allowed: 'Use a method that `Allow` names.',
   conflict: 'Read the current state, then decide whether the change still applies.',
   not_connected: 'Ask the owner to connect the third-party service.',
+  no_address: 'Ask the owner to sign in with an email address, or to open the link that verifies it.',
   actor_exists: 'Use another email address, or sign in with a provider that verifies this one.',
   creation_closed: 'Sign in at `/login`. The operator can open creation with `TROUPE_OPEN_CREATION=1`.',
   creator_exists: 'Use the existing actor of the creator.',
@@ -63,6 +64,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   provider_failed: 'Sign in again later. The log names the failure of the provider.',
   newer_data: 'Retry: another process may run the newer release. Otherwise the operator starts that release again.',
   store_unavailable: 'Retry after a moment. The operator checks the database.',
+  mail_unavailable: 'Set a mail server: `TROUPE_SMTP_URL` and `TROUPE_MAIL_FROM`.',
   unavailable: 'Retry after a moment.',
   shutting_down: 'Retry. Another process, or the restarted one, serves the request.',
 }

@@ -13,6 +13,7 @@ import type { PeerHandle, PeerListPage } from './peer-handle.ts'
 import type { PropertyPath } from './property-path.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
+import type { MailMessage, MailOptions, MailResult } from './background/mail.ts'
 import type { WebhooksHandle } from './background/webhooks.ts'
 
 /** A declared property or list of any type. */
@@ -161,6 +162,14 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
 
   /** URLs that receive the changes of this actor. */
   readonly webhooks: WebhooksHandle
+
+  /**
+   * Sends a message to the verified address of the owner, behind this call. A repeated `key` sends nothing.
+   *
+   * @throws ServiceError `mail_unavailable` when the service sends no mail; `no_address` for an owner without a verified
+   *   address; `invalid_value` for an invalid message or key; `too_many_requests` beyond the limits `mail`.
+   */
+  mail(message: MailMessage, options?: MailOptions): Promise<MailResult>
 
   /** The sign-in of the owner. */
   readonly signIn: SignInHandle

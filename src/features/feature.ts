@@ -30,6 +30,8 @@ export interface Feature {
   readonly acts: readonly FeatureAct[]
   /** Tried by `troupe doctor` at a deployment. */
   readonly checks: readonly OutsideCheck[]
+  /** Whether the feature sends the mail of the service, with these settings and handlers. Throws a ConfigError for wrong ones. */
+  readonly sendsMail: (given: Pick<RouteFacts, 'config' | 'registry'>) => boolean
   /** The routes, for documents. Their handlers cannot run. */
   readonly documentedRoutes: (facts: RouteFacts) => readonly Route[]
   readonly start: (core: Core) => StartedFeature
@@ -115,6 +117,7 @@ interface Definition<Parts, Group extends PageGroup> {
   readonly pages?: Group
   readonly acts?: readonly FeatureAct[]
   readonly checks?: readonly OutsideCheck[]
+  readonly sendsMail?: Feature['sendsMail']
   readonly start: (core: Core) => Omit<StartedFeature, 'routes'> & { readonly parts: Parts }
   /**
    * @param parts Returns the parts that `start` made. Only handlers may call it.
@@ -135,6 +138,7 @@ export function defineFeature<Parts, Group extends PageGroup>({
   pages,
   acts = [],
   checks = [],
+  sendsMail = () => false,
   start,
   routes = () => [],
 }: Definition<Parts, Group>): Feature {
@@ -149,6 +153,7 @@ export function defineFeature<Parts, Group extends PageGroup>({
     ...present({ pages }),
     acts,
     checks,
+    sendsMail,
     documentedRoutes: (facts) => routes(facts, notStarted, notStarted),
     start: (core) => {
       const { parts, ...started } = start(core)

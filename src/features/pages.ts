@@ -2,8 +2,9 @@
 import { coreGroups } from '../pages/all-pages.ts'
 import type { Html, View } from '../pages/shared/values.ts'
 import { filePages } from './files/pages/page.ts'
+import { mailPages } from './mail/page.ts'
 
-const groups = [...coreGroups, filePages] as const
+const groups = [...coreGroups, filePages, mailPages] as const
 
 type Group = (typeof groups)[number]
 type Page = Group['pages'][number]

@@ -449,6 +449,7 @@ describe('a kind of record in an archive', () => {
       change: 'content',
       activity: 'content',
       suspension: 'content',
+      mail_choice: 'content',
     }
     assert.deepEqual(
       Object.keys(decided).toSorted(),

@@ -128,7 +128,7 @@ const within =
   deleteAction postResource putResource deleteResource deleteTrustee receiveTrust deleteTrustNamed notifyTrust deleteTrust
   deleteInvitation disconnectService endOtherSessions endSession subscribe receiveSubscription acknowledgeSubscription
   endSubscription redriveSubscription postSubscriptionCallback putSubscriptionCallback deleteSubscriptionCallback
-  postPermissionCallback putPermissionCallback getCallback postCallback putCallback deleteCallback removeWebhook
+  postPermissionCallback putPermissionCallback getCallback postCallback putCallback deleteCallback mailForm unsubscribe removeWebhook
   testWebhook redriveWebhook ownPageForm approvalForm createPropertyForm selectionForm propertyForm deletePropertyForm
   itemForm listTextsForm historyForm undoForm filesForm subscriptionForm importForm devtestPut devtestPost devtestDelete
   devtestProxyCreate devtestProxyPut devtestProxyDelete`.split(/\s+/)

@@ -7,26 +7,10 @@ import { createAuthority } from '../support/certificates.ts'
 import { type MailServer, onlyMail, startMailServer } from '../support/mail-server.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
-import { actorIn, TestBrowser } from '../support/sign-in.ts'
+import { requestCode } from '../support/email-code.ts'
+import { actorIn } from '../support/sign-in.ts'
 
 const mailFrom = 'Notes <notes@example.com>'
-
-/** Begins a sign-in by email, and requests a code. */
-async function requestCode(
-  service: TestService,
-  email = 'ada@example.com',
-  headers: Record<string, string> = {},
-): Promise<{ readonly browser: TestBrowser; readonly send: (fields: Record<string, string>) => Promise<Response> }> {
-  const browser = new TestBrowser(service)
-  const begun = await browser.get('/oauth/login/email')
-  const { searchParams } = new URL(begun.headers.get('location') ?? '')
-  const [state = '', code_challenge = ''] = ['state', 'code_challenge'].map((name) => searchParams.get(name) ?? '')
-  const send = (fields: Record<string, string>): Promise<Response> =>
-    browser.post('/oauth/email-link', { state, code_challenge, ...fields }, headers)
-  const answer = await send({ action: 'send', email })
-  assert.equal(answer.status, 200)
-  return { browser, send }
-}
 
 forEachService((start) => {
   const servers: MailServer[] = []

@@ -204,8 +204,8 @@ async function problemsIn(env: Environment): Promise<readonly string[]> {
   const baseUrl = config.baseUrl ?? 'http://localhost'
   // The application is not loaded. It may send the mails of a sign-in itself.
   const registry = { eventHandlers: () => [] }
-  const hasMailServer = config.smtpUrl !== null
-  problems.collect(() => requireUsableSignIns({ config, plans, registry, baseUrl, hasMailServer }), undefined)
+  const sendsMail = config.smtpUrl !== null
+  problems.collect(() => requireUsableSignIns({ config, plans, registry, baseUrl, sendsMail }), undefined)
   if (config.secretKeys !== null) await problems.collectLater(async () => keyRingOf(config), null)
   return problems.all
 }

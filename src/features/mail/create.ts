@@ -18,15 +18,13 @@ const weekMs = 7 * 86_400_000
 /** Without a transport, the service sends no mail, and the parts only delete what is old. */
 export function createMail(core: Core) {
   const { smtpUrl, mailFrom } = settingsOf(core, mailOptions)
-  if (smtpUrl !== null && mailFrom === null)
-    throw new ConfigError('TROUPE_MAIL_FROM is required with TROUPE_SMTP_URL: the sender of the mail of the service.')
   const from = mailFrom === null ? null : parseSender(mailFrom)
   const { store, now, mail } = core
   const cleaning = new Cleaning(core, 'old messages to people', async () => {
     await store.write((tx) => deleteOldMail(tx, now() - weekMs))
   })
   const transport = transportOf(core, smtpUrl, from)
-  if (transport === null) return { workers: [cleaning] }
+  if (transport === null) return { workers: [cleaning], mails: null }
   const host = publicHostOf(core.baseUrl)
   const sender = new MailSender({ ...core, transport, from, host })
   const worker = new JobWorker(workerDeps(core), sender.jobQueue)
@@ -39,7 +37,15 @@ export function createMail(core: Core) {
     },
   })
   mail.connect((message) => mails.post(message))
-  return { workers: [worker, cleaning] }
+  return { workers: [worker, cleaning], mails }
+}
+
+/** @throws ConfigError for a server without a sender. */
+export function sendsMail(given: Pick<Runtime, 'config' | 'registry'>): boolean {
+  const { smtpUrl, mailFrom } = settingsOf(given, mailOptions)
+  if (smtpUrl !== null && mailFrom === null)
+    throw new ConfigError('TROUPE_MAIL_FROM is required with TROUPE_SMTP_URL: the sender of the mail of the service.')
+  return given.registry.eventHandlers('mail').length > 0 || smtpUrl !== null
 }
 
 /** The handler of the application comes first. Null: nothing sends mail. */

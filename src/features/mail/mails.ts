@@ -1,29 +1,49 @@
 /** Stores messages to people, which the worker sends. */
+import { hash } from 'node:crypto'
+import { html } from 'hono/html'
+import { parseAddress } from '../../actor/address.ts'
+import { unprovenPrefix } from '../../actor/creator-store.ts'
+import type { MailMessage, MailOptions, MailResult } from '../../app/background/mail.ts'
 import type { ServiceMail } from '../../app/background/mail-port.ts'
+import { ServiceError } from '../../errors.ts'
 import type { Languages } from '../../pages/languages/languages.ts'
+import type { Limiter } from '../../rate-limit/limiter.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { randomId } from '../../secret/random.ts'
+import type { Account } from '../../sign-in/account-store.ts'
+import type { Accounts } from '../../sign-in/accounts.ts'
 import type { Store } from '../../store/store.ts'
+import { requireMessage } from './application-mail.ts'
+import { findDeclined, type OptionalKind } from './choice-store.ts'
 import { type Letter, written } from './letter.ts'
 import { insertMail } from './mail-store.ts'
 import type { MailContent, MailKind } from './message.ts'
 import { sealContent } from './tables.ts'
+import { unsubscribeUrl } from './unsubscribe.ts'
 
 export interface MailsDeps {
   readonly store: Store
   readonly keyRing: KeyRing
   readonly now: () => number
   readonly languages: Languages
+  readonly limiter: Pick<Limiter, 'charge'>
+  readonly accounts: Pick<Accounts, 'find'>
   readonly identity: { readonly name: string }
+  readonly baseUrl: string
   readonly wake: (actorId: string) => void
   /** Returns the id of the actor that has the messages to people who may have no actor. Creates the actor first. */
   readonly serviceActor: () => Promise<string>
 }
 
 const minuteMs = 60_000
+const dayMs = 1440 * minuteMs
 
-/** Messages are not sent later than their links are valid. */
-const lifetimeMs: Readonly<Record<MailKind, number>> = { sign_in_link: 10 * minuteMs, verification: 1440 * minuteMs }
+/** Messages are not sent later than their links are valid, or than they are news. */
+const lifetimeMs: Readonly<Record<MailKind, number>> = {
+  sign_in_link: 10 * minuteMs,
+  verification: dayMs,
+  application: 3 * dayMs,
+}
 
 export class Mails {
   readonly #deps: MailsDeps
@@ -38,7 +58,55 @@ export class Mails {
     const language = languages.find(mail.language)
     const content = await written(this.#letterOf(mail, language.messages.mail), language)
     const actorId = mail.kind === 'sign_in_link' ? await this.#deps.serviceActor() : mail.actorId
-    await this.#store(actorId, mail.kind, { to: mail.email, ...content })
+    await this.#store(actorId, mail.kind, { to: mail.email, ...content }, randomId())
+  }
+
+  /** `ActorHandle.mail` */
+  async ofApplication(actorId: string, message: MailMessage, options: MailOptions = {}): Promise<MailResult> {
+    const { languages, identity } = this.#deps
+    requireMessage(message, options)
+    const to = await this.#addressOf(actorId)
+    if (to === null)
+      throw new ServiceError('no_address', 'Cannot send the message: the owner has no verified email address')
+    if (await this.#isDeclined(actorId, 'application')) return 'declined'
+    await this.#charge(to, actorId)
+    const stop = unsubscribeUrl(this.#deps, actorId, 'application')
+    const { messages } = languages.find('')
+    const { footer, unsubscribe } = messages.mail
+    const { subject, text, html: given } = message
+    const end = `-- \n${footer(identity.name)}\n${unsubscribe}: ${stop}`
+    const content = {
+      to,
+      subject,
+      text: `${text}\n\n${end}\n`,
+      html: given === undefined ? null : `${given}\n${await html`<p><a href="${stop}">${unsubscribe}</a></p>`}\n`,
+      unsubscribeUrl: stop,
+    }
+    const { key } = options
+    const id = key === undefined ? randomId() : hash('sha256', JSON.stringify([actorId, key])).slice(0, 32)
+    return (await this.#store(actorId, 'application', content, id)) ? 'queued' : 'repeated'
+  }
+
+  async #isDeclined(actorId: string, kind: OptionalKind): Promise<boolean> {
+    return (await this.#deps.store.read((q) => findDeclined(q, actorId))).has(kind)
+  }
+
+  async #addressOf(actorId: string): Promise<string | null> {
+    const account = await this.#deps.accounts.find(actorId)
+    return account === null ? null : verifiedAddressOf(account)
+  }
+
+  /**
+   * No cause can use up what others send to the address.
+   *
+   * @throws ServiceError `too_many_requests`
+   */
+  async #charge(to: string, cause: string): Promise<void> {
+    await this.#deps.limiter.charge([
+      { limit: 'mail/pair', of: JSON.stringify([cause, to]) },
+      { limit: 'mail/target', of: to },
+      { limit: 'mail/total', of: null },
+    ])
   }
 
   #letterOf(mail: ServiceMail, words: PageWords): Letter {
@@ -49,9 +117,9 @@ export class Mails {
     return { words: words.verification({ service }), url: mail.url, footer }
   }
 
-  async #store(actorId: string, kind: MailKind, content: MailContent): Promise<void> {
+  /** Returns false when the id was used before. */
+  async #store(actorId: string, kind: MailKind, content: MailContent, id: string): Promise<boolean> {
     const { store, keyRing, now, wake } = this.#deps
-    const id = randomId()
     const createdAt = now()
     const row = {
       kind,
@@ -59,9 +127,19 @@ export class Mails {
       expiresAt: createdAt + lifetimeMs[kind],
       content: sealContent(keyRing, actorId, id, content),
     }
-    await store.write((tx) => insertMail(tx, actorId, id, row))
-    wake(actorId)
+    const isNew = await store.write((tx) => insertMail(tx, actorId, id, row))
+    if (isNew) wake(actorId)
+    return isNew
   }
+}
+
+/** The address that a provider, the application or a link has verified. Null: none. */
+export function verifiedAddressOf({ identifier, verified, fields }: Account): string | null {
+  // Another person has proven the identifier since.
+  if (identifier.startsWith(unprovenPrefix)) return null
+  const { email, email_verified: isVerified } = fields
+  if (email !== undefined && isVerified !== 'false') return parseAddress(email)
+  return verified ? parseAddress(identifier) : null
 }
 
 type PageWords = ReturnType<Languages['find']>['messages']['mail']

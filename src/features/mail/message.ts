@@ -1,8 +1,9 @@
 /** A message to a person, and the outcome of an attempt to send it. */
+import type { OptionalKind } from './choice-store.ts'
 import type { Sender } from './smtp-settings.ts'
 
 /** The kinds of messages that are stored. */
-export type MailKind = 'sign_in_link' | 'verification'
+export type MailKind = 'sign_in_link' | 'verification' | OptionalKind
 
 /** The content of a message, which is stored encrypted. */
 export interface MailContent {
@@ -11,6 +12,8 @@ export interface MailContent {
   readonly text: string
   /** Null: only text. */
   readonly html: string | null
+  /** Where one request turns messages of this kind off. Absent for messages about security. */
+  readonly unsubscribeUrl?: string
 }
 
 /** A message that is ready to be sent. */

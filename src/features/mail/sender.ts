@@ -74,7 +74,7 @@ export class MailSender {
       throw error
     }
     const { kind, createdAt } = mail
-    const outgoing = { ...content, kind, createdAt, from, headers: {}, messageId: `<${id}@${host}>` }
+    const outgoing = { ...content, kind, createdAt, from, headers: headersOf(content), messageId: `<${id}@${host}>` }
     let isMarked = false
     const outcome = await transport(outgoing, async () => {
       isMarked = await store.write((tx) => markHandedOver(tx, actorId, id, now()))
@@ -117,4 +117,10 @@ export class MailSender {
 
 function ended({ attempts, failingSince }: ClaimedJob): RunResult {
   return { settled: { done: null, dueAt: 0, state: 'live', attempts, failingSince, reason: '' }, entries: [] }
+}
+
+/** RFC 2369 and RFC 8058. */
+function headersOf({ unsubscribeUrl }: MailContent): Readonly<Record<string, string>> {
+  if (unsubscribeUrl === undefined) return {}
+  return { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
 }

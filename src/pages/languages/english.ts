@@ -147,6 +147,7 @@ const errors: Record<ErrorCode, string> = {
   method_not_allowed: 'This page doesn’t accept that kind of request.',
   conflict: 'This changed while you were editing. Check it and try again.',
   not_connected: 'Connect the service first.',
+  no_address: 'No email address of this account is verified.',
   actor_exists: 'This email address is already in use.',
   creation_closed: 'You get access when you sign in for the first time.',
   creator_exists: 'This email address is already in use.',
@@ -174,6 +175,7 @@ const errors: Record<ErrorCode, string> = {
   provider_failed: 'The sign-in provider didn’t answer as expected. Try again.',
   newer_data: 'A newer version of this service stored this value.',
   store_unavailable: 'The service is temporarily unavailable. Try again later.',
+  mail_unavailable: 'This service sends no email.',
   unavailable: 'This is temporarily unavailable. Try again later.',
   quota_exceeded: 'Your storage is full. Delete something you no longer need, and try again.',
   insufficient_storage: 'The storage for files is full.',
@@ -408,6 +410,15 @@ const mail = {
     action: 'Confirm address',
   }),
   footer: (service: string) => `${service} sent this message automatically.`,
+  unsubscribe: 'Stop these messages',
+  choices: 'Messages by email',
+  choicesText: 'Choose which messages you receive at your verified address.',
+  kinds: { application: 'Messages of this application' },
+  always: 'Messages about sign-ins and the security of your account are always sent. They can’t be turned off.',
+  save: 'Save choices',
+  unsubscribeText: (kind: string) => html`Stop receiving these messages: <strong>${kind}</strong>?`,
+  unsubscribed: 'You no longer receive these messages.',
+  unsubscribedText: 'You can turn them on again in the settings of your account.',
 }
 
 const freshSignIn = ({ one }: EnglishNoun) => ({

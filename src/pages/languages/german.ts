@@ -117,6 +117,7 @@ const errors: Messages['errors'] = {
   method_not_allowed: 'Diese Seite nimmt solche Anfragen nicht an.',
   conflict: 'Der Stand hat sich inzwischen geändert. Prüfen Sie ihn und versuchen Sie es erneut.',
   not_connected: 'Verbinden Sie zuerst den Dienst.',
+  no_address: 'Für dieses Konto ist keine E-Mail-Adresse bestätigt.',
   actor_exists: 'Diese E-Mail-Adresse wird bereits verwendet.',
   creation_closed: 'Sie erhalten Zugang, wenn Sie sich zum ersten Mal anmelden.',
   creator_exists: 'Diese E-Mail-Adresse wird bereits verwendet.',
@@ -145,6 +146,7 @@ const errors: Messages['errors'] = {
   provider_failed: 'Der Anmeldedienst hat nicht wie erwartet geantwortet. Versuchen Sie es erneut.',
   newer_data: 'Eine neuere Version dieses Dienstes hat diesen Wert gespeichert.',
   store_unavailable: 'Der Dienst ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
+  mail_unavailable: 'Dieser Dienst sendet keine E-Mails.',
   unavailable: 'Das ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
   quota_exceeded: 'Ihr Speicher ist voll. Löschen Sie etwas, das Sie nicht mehr brauchen, und versuchen Sie es erneut.',
   insufficient_storage: 'Für Dateien ist kein Speicherplatz mehr frei.',
@@ -383,6 +385,16 @@ const mail: Messages['mail'] = {
     action: 'Adresse bestätigen',
   }),
   footer: (service) => `${service} hat diese Nachricht automatisch gesendet.`,
+  unsubscribe: 'Diese Nachrichten abbestellen',
+  choices: 'Nachrichten per E-Mail',
+  choicesText: 'Wählen Sie, welche Nachrichten Sie an Ihrer bestätigten Adresse erhalten.',
+  kinds: { application: 'Nachrichten dieser Anwendung' },
+  always:
+    'Nachrichten zu Anmeldungen und zur Sicherheit Ihres Kontos werden immer gesendet. Sie lassen sich nicht abbestellen.',
+  save: 'Auswahl speichern',
+  unsubscribeText: (kind) => html`Möchten Sie dies nicht mehr erhalten: <strong>${kind}</strong>?`,
+  unsubscribed: 'Sie erhalten diese Nachrichten nicht mehr.',
+  unsubscribedText: 'In den Einstellungen Ihres Kontos können Sie sie wieder einschalten.',
 }
 
 const freshSignIn = (noun: Declined): Messages['freshSignIn'] => ({

@@ -1,5 +1,6 @@
 /** Shows the page of settings. */
 import type { ActorActs } from '../../actor/acts.ts'
+import type { MailPort } from '../../app/background/mail-port.ts'
 import type { Config } from '../../config/options.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -28,6 +29,7 @@ export interface SettingsPageDeps extends PageDeps {
   readonly providers: Providers
   readonly quotaUses: (actorId: string) => Promise<readonly QuotaUse[]>
   readonly tokens: Pick<Tokens, 'knows'>
+  readonly mail: Pick<MailPort, 'isConnected'>
   readonly config: Pick<Config, 'peerProfileAttributes'>
   readonly pages: {
     readonly settings: View<SettingsValues>
@@ -69,6 +71,7 @@ export async function showSettings(
     chosen_time_zone: timeZone ?? 'UTC',
     ...signInOf(deps.providers, account),
     operator_href: operator === null ? null : `${deps.basePath}/admin`,
+    mail_href: deps.mail.isConnected ? `${values.actor_www}/mail` : null,
     quotas: quotaRows(uses),
     typed_confirmation: typed.confirmation ?? '',
     form_action: `${values.actor_www}/settings`,

@@ -29,6 +29,8 @@ export interface SettingsValues extends ActorPageValues {
   readonly form_action: string
   /** Path of the pages of operators; null for everybody else. */
   readonly operator_href: string | null
+  /** Path of the page for messages by email; null when the service sends none. */
+  readonly mail_href: string | null
   /** How much of each quota the actor uses. */
   readonly quotas: readonly QuotaRow[]
 }

@@ -80,13 +80,14 @@ ${selectField(
 <button type="submit">${words.saveAppearance}</button></form></section>`
 }
 
-function signIn(values: SettingsValues, { settings: words }: Messages): Html {
+function signIn(values: SettingsValues, { settings: words, mail }: Messages): Html {
   const { provider, email, is_verified, actor_www } = values
   return html`<section class="card" aria-labelledby="sign-in"><h2 id="sign-in">${words.signIn}</h2>
 <p>${provider === null ? words.byPassphrase : words.byProvider(provider)}</p>
 ${email === null ? '' : html`<p>${is_verified ? words.verifiedEmail(email) : words.unverifiedEmail(email)}</p>`}
 <p class="fine"><a href="${actor_www}/passkeys">${words.passkeysLink}</a></p>
 <p class="fine"><a href="${actor_www}/apps#sessions">${words.devicesLink}</a></p>
+${values.mail_href === null ? '' : html`<p class="fine"><a href="${values.mail_href}">${mail.choices}</a></p>`}
 ${values.operator_href === null ? '' : html`<p class="fine"><a href="${values.operator_href}">${words.operatorLink}</a></p>`}</section>`
 }
 

@@ -113,7 +113,7 @@ export class EmailLinkSignIn {
 
   async #announce(link: { readonly email: string; readonly url: string; readonly code: string }, language: string) {
     const { registry, log, mail, isDevelopment } = this.#deps
-    const isHandled = this.#isHandled
+    const isHandled = registry.eventHandlers('sign_in_link_requested').length > 0
     if (!isHandled && isDevelopment)
       log.info({ url: link.url, code: link.code }, 'Open this URL, or enter the code, to sign in')
     if (!isHandled && mail.isConnected) return mail.post({ kind: 'sign_in_link', ...link, language })
@@ -121,10 +121,6 @@ export class EmailLinkSignIn {
     throw new ServiceError('provider_failed', 'Cannot send the e-mail now. Please try again later.', {
       reason: 'A handler of sign_in_link_requested failed',
     })
-  }
-
-  get #isHandled(): boolean {
-    return this.#deps.registry.eventHandlers('sign_in_link_requested').length > 0
   }
 }
 

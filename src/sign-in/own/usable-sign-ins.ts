@@ -25,22 +25,20 @@ export interface ChosenSignIns {
   readonly plans: readonly { readonly name: string }[]
   readonly registry: Pick<Registry, 'eventHandlers'>
   readonly baseUrl: string
-  /** Whether the settings name a server for mail. */
-  readonly hasMailServer: boolean
+  /** Whether the service sends mail. */
+  readonly sendsMail: boolean
 }
 
 /** @throws ConfigError for passkeys at an address without them, and for sign-in by email without a sender in production. */
-export function requireUsableSignIns({ config, plans, registry, baseUrl, hasMailServer }: ChosenSignIns): void {
+export function requireUsableSignIns({ config, plans, registry, baseUrl, sendsMail }: ChosenSignIns): void {
   const problems = new Problems()
   const isChosen = (name: string): boolean => plans.some((plan) => plan.name === name)
   if (isChosen(passkeyPlan.name) && !takesPasskeys(baseUrl))
     problems.add(
       `Passkeys need a base URL with https and a host name, or localhost; ${new URL(baseUrl).origin} is not such an address. Set BASE_URL, or remove passkey from TROUPE_PROVIDERS.`,
     )
-  const isHandled = (['sign_in_link_requested', 'mail'] as const).some(
-    (name) => registry.eventHandlers(name).length > 0,
-  )
-  const hasSender = config.mode === 'development' || isHandled || hasMailServer
+  const hasSender =
+    sendsMail || config.mode === 'development' || registry.eventHandlers('sign_in_link_requested').length > 0
   if (isChosen(emailLinkPlan.name) && !hasSender)
     problems.add(
       'Sign-in by email needs a way to send mail: set TROUPE_SMTP_URL and TROUPE_MAIL_FROM, or send the emails in a handler of sign_in_link_requested: app.on("sign_in_link_requested", …)',
