@@ -75,7 +75,7 @@ describe('an outage of the database', () => {
     // Real time: the lines are limited by it, and a slow machine may write more of them.
     const begunAt = performance.now()
     for (let n = 0; n < 200; n += 1) assert.equal((await service.request('/health/ready')).status, 503)
-    // Real time, as above.
+    // Real time: the lines are counted against it.
     const seconds = (performance.now() - begunAt) / 1000
     const failed = service.log
       .map((line) => JSON.parse(line) as { msg: string; error: { reason: string }; more?: number })
