@@ -94,7 +94,11 @@ forEachService((start) => {
       isBack = true
       assert.equal((await asOwner(home, alice, 'POST', '/move', { to: oldUrl })).status, 202)
       await arrivedAt(old, alice)
-      await until(async () => (await secretAt(peers, bob.id, alice.id)) !== before)
+      // A statement of the new home may arrive before that of the old one.
+      await until(async () => {
+        const [own, theirs] = await secretsAt(old, world)
+        return own === theirs && theirs !== before
+      })
       release()
       assert.equal(await slow, 503)
       const [own, theirs] = await secretsAt(old, world)

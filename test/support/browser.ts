@@ -208,7 +208,8 @@ async function whichBrowser(): Promise<LaunchOptions> {
   const executablePath = join(place, 'chromium')
   // Chromium has no sandbox in containers and as root. The browser opens only pages of the tests.
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none', '--force-color-profile=srgb']
-  const env = { ...process.env, HOME: place, FONTCONFIG_FILE: join(place, 'fonts.conf') }
+  // Without a locale, the browser cannot name a download outside of ASCII.
+  const env = { ...process.env, HOME: place, FONTCONFIG_FILE: join(place, 'fonts.conf'), LC_ALL: 'C.UTF-8' }
   const lacksLibraries = execFileSync('ldd', [executablePath], { encoding: 'utf8' }).includes('not found')
   return {
     executablePath,

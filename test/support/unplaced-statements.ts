@@ -21,7 +21,6 @@ export const unplacedStatements: readonly Exceptions[] = [
       'SELECT id FROM actor WHERE id > $ ORDER BY id LIMIT',
       '/* files */ SELECT actor_id AS "actorId", name, object, size, hash FROM file',
       '/* files */ SELECT object FROM file_object WHERE object',
-      'SELECT name FROM file LIMIT',
     ],
   },
   {
