@@ -29,6 +29,14 @@ const secrets: Readonly<Record<string, string>> = {
 }
 for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(temporary, name), `${secret}\n`)
 
+/** The environment of the image, which compose and Kubernetes add to. */
+const imageEnvironment = Object.fromEntries(
+  [...dockerfile.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = '']) =>
+    pairs.split(' ').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+  ),
+) as Record<string, string>
+assert.equal(imageEnvironment['DATABASE_URL'], 'sqlite:/data/troupe.db')
+
 /** Resolves the settings as a start would. Secrets are read from files of the test. */
 function configOf(given: Readonly<Record<string, string>>): ServiceConfig {
   const env = Object.entries(given).map(([name, value]) => {
@@ -70,7 +78,7 @@ describe('examples/deploy/compose.yaml', () => {
     .parse(parse(text, { merge: true }))
   const troupe = compose.services['troupe']
   assert.ok(troupe)
-  const environment = { ...troupe.environment, BASE_URL: 'https://club.example.com' }
+  const environment = { ...imageEnvironment, ...troupe.environment, BASE_URL: 'https://club.example.com' }
   const config = configOf(environment)
 
   it('fits the schema of compose', () => {
@@ -275,8 +283,11 @@ describe('examples/deploy/kubernetes.yaml', () => {
   })
 
   it('has settings with which the service starts, and time to drain behind the proxy', () => {
-    const config = configOf(data)
-    assert.deepEqual([config.mode, config.host, config.port, config.trustedProxies], ['production', '0.0.0.0', 8080, 1])
+    const config = configOf({ ...imageEnvironment, ...data })
+    assert.deepEqual(
+      [config.mode, config.host, config.port, config.database, config.trustedProxies],
+      ['production', '0.0.0.0', 8080, secrets['database_url'], 1],
+    )
     assert.ok(pod.terminationGracePeriodSeconds > stopSeconds(config))
     assert.ok(drainSecondsOf(config) > container.readinessProbe.periodSeconds * 3)
   })

@@ -128,9 +128,9 @@ describe('the image of a new project', () => {
       DATABASE_URL: image.env['DATABASE_URL']?.replace('/data', join(image.root, 'data')),
       // The health check asks below the path.
       BASE_URL: 'https://club.example.com/rowing/',
-      ...(more['TROUPE_SECRET_KEYS_FILE'] === undefined
-        ? { TROUPE_SECRET_KEYS: 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E' }
-        : { DATABASE_URL: '' }),
+      ...(more['TROUPE_SECRET_KEYS_FILE'] === undefined && {
+        TROUPE_SECRET_KEYS: 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E',
+      }),
       ...more,
     }
     const { pathname } = new URL(within.BASE_URL)
