@@ -212,6 +212,7 @@ const valid: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     created_at: at,
     ends_at: at,
   },
+  mail_choice: { declined: 'application', declined_at: at },
   service_connection: {
     service: 'music',
     tokens: '{"accessToken":"a","refreshToken":null,"expiresAt":null,"scope":""}',
