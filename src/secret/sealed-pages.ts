@@ -18,7 +18,7 @@ export interface SealedPage {
   readonly last: readonly string[] | null
 }
 
-/** Reads the page of rows after the key `after`, in key order. Null reads the first page. */
+/** Reads the page of rows after the key `after`, in key order. Null reads the first page. An erased secret is empty, and left out. */
 export async function sealedPage(
   q: Queries,
   column: SealedColumn,
@@ -27,7 +27,8 @@ export async function sealedPage(
   const names = column.key.join(', ')
   const from = after === null ? '' : `WHERE (${names}) > (${after.map((_, index) => `$${index + 1}`).join(', ')})`
   const secrets = await findSecrets(q, column, `${from} ORDER BY ${names} LIMIT ${pageRows}`, after ?? [])
-  return { secrets, last: secrets.length < pageRows ? null : (secrets.at(-1)?.key ?? null) }
+  const last = secrets.length < pageRows ? null : (secrets.at(-1)?.key ?? null)
+  return { secrets: secrets.filter(({ sealed }) => sealed !== ''), last }
 }
 
 /** @param which SQL after the table name: conditions, order and limit. */

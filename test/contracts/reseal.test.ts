@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
+import { unopenedSecrets } from '../../src/secret/key-check.ts'
 import { generateKey, parseKeyRing, type KeyRing } from '../../src/secret/key-ring.ts'
 import { resealAll } from '../../src/secret/reseal.ts'
 import { actorPassphrase, bindingOf } from '../../src/secret/sealed-columns.ts'
@@ -54,6 +55,14 @@ describe('encrypting all secrets again', () => {
       assert.notEqual(after.get('old'), before.get('old'))
       assert.deepEqual(await resealAll(store, bothRing, []), { resealed: 0 })
       assert.deepEqual(await sealedById(store), after)
+    })
+
+    it('leaves erased values out, also a whole page of them (SEC-03)', async () => {
+      const store = await open()
+      await insert(store, oldRing, many)
+      await store.write((tx) => tx.run("UPDATE actor SET passphrase = '' WHERE id < 'actor8'"))
+      assert.deepEqual(await resealAll(store, bothRing, []), { resealed: 102 })
+      assert.deepEqual(await Array.fromAsync(unopenedSecrets(store, newRing, [])), [])
     })
 
     it('changes nothing in an empty store (SEC-03)', async () => {

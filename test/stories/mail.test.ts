@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { builtInTables } from '../../src/features/features.ts'
 import { emailLink } from '../../src/index.ts'
+import { unopenedSecrets, unreadableSecrets } from '../../src/secret/key-check.ts'
+import { generateKey, parseKeyRing } from '../../src/secret/key-ring.ts'
+import { resealAll } from '../../src/secret/reseal.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { type MailServer, onlyMail, startMailServer } from '../support/mail-server.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
@@ -206,6 +210,29 @@ forEachService((start) => {
       answer()
       await service.settled()
       assert.deepEqual(await contents(), [{ content: '', state: 'sent' }])
+    })
+
+    it('is erased after it was sent: the keys can be changed, and the check of secrets finds none unreadable', async () => {
+      const server = await mailServer()
+      const service = await startWith(server)
+      const { store, keyRing } = await service.app.running()
+      await requestCode(service)
+      await service.settled()
+      assert.equal(server.received.length, 1)
+      const entry = generateKey()
+      const { keys, currentId } = parseKeyRing(entry)
+      const { resealed } = await resealAll(
+        store,
+        { keys: new Map([...keyRing.keys, ...keys]), currentId },
+        builtInTables,
+      )
+      assert.ok(resealed > 0)
+      for (const ring of [parseKeyRing(entry), keyRing])
+        assert.deepEqual(
+          (await Array.fromAsync(unopenedSecrets(store, ring, builtInTables))).filter(({ keyId }) => keyId === null),
+          [],
+        )
+      assert.deepEqual(await Array.fromAsync(unreadableSecrets(store, parseKeyRing(entry), builtInTables)), [])
     })
   })
 
