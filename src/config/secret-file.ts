@@ -34,17 +34,24 @@ export function settingIn(
   return { source, text: contentOf(path, source) }
 }
 
+/** The start of a path, which errors may print. Any other value may be the secret itself, in the wrong variable. */
+const shownPath = /^(?:\.{0,2}\/|[A-Za-z]:[\\/])(?!.*:\/\/)/s
+
 function contentOf(path: string, source: string): string {
+  const isShown = shownPath.test(path)
   let content: string
   try {
     content = readFileSync(path, 'utf8')
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException
     throw new ConfigError(
-      `${source} cannot be read: ${path} (${code}). The user of the service needs the right to read this file.`,
+      isShown
+        ? `${source} cannot be read: ${path} (${code}). The user of the service needs the right to read this file.`
+        : `${source} cannot be read (${code}). It must be the path of a file that contains the secret: /run/secrets/…`,
     )
   }
   const text = content.replace(/\r?\n$/, '')
-  if (text.trim() === '') throw new ConfigError(`${source} names an empty file: ${path}. Write the secret into it.`)
+  if (text.trim() === '')
+    throw new ConfigError(`${source} names an empty file${isShown ? `: ${path}` : ''}. Write the secret into it.`)
   return text
 }

@@ -100,6 +100,36 @@ describe('a secret in a file', () => {
     })
   }
 
+  it('is not printed when it is in the variable of the file (OPS-10)', () => {
+    const misplaced = [
+      'postgres://u:planted@host/d',
+      'smtps://u:planted@mail.example.com',
+      'k1:planted-mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E',
+      'planted/files+key',
+      '-----BEGIN PRIVATE KEY-----\nplanted\n-----END PRIVATE KEY-----',
+      '/postgres://u:planted@host/d',
+      './\npostgres://u:planted@host/d',
+    ]
+    const smtp = ['TROUPE_SMTP_URL', 'planted', null, (env: Environment) => settingOf('smtpUrl', env)] as const
+    for (const [variable, text, , read] of [...all, smtp])
+      for (const secret of [text, ...misplaced]) {
+        const message = refusalOf(() => read({ [`${variable}_FILE`]: secret }))
+        assert.equal(
+          message,
+          `${variable}_FILE cannot be read (ENOENT). It must be the path of a file that contains the secret: /run/secrets/…`,
+        )
+        assert.ok(!message.includes(secret))
+      }
+  })
+
+  it('has its path in a refusal when the path begins as one', () => {
+    for (const path of ['/none', './none', '../none', 'C:/none', 'c:\\none', '/one:two/none'])
+      assert.equal(
+        refusalOf(() => settingOf('botToken', { TROUPE_BOT_TOKEN_FILE: path })),
+        `TROUPE_BOT_TOKEN_FILE cannot be read: ${path} (ENOENT). The user of the service needs the right to read this file.`,
+      )
+  })
+
   it('names its variable when the content is invalid, without the content (OPS-10)', () => {
     const wrong: readonly (readonly [variable: string, content: string, sentence: string])[] = [
       ['DATABASE_URL', 'mysql://planted', 'must be sqlite:<file> or postgres://<user>@<host>/<database>.'],
