@@ -78,7 +78,13 @@ describe('the image of a new project', () => {
     run('sh', ['-ec', commandsOf('npx troupe new .')], copy)
     rmSync(copy, { recursive: true })
     // A project has such files beside its code.
-    for (const name of ['.env', '.env.local', 'server.key', 'data/troupe.db'])
+    for (const name of [
+      '.env',
+      '.env.local',
+      'server.key',
+      'data/troupe.db',
+      'backups/2026-11-28T03-00-00Z/backup.json',
+    ])
       writeIn(project, name, 'TROUPE_SECRET_KEYS=secret')
     mkdirSync(join(project, '.git'))
     writeIn(project, '.git/config', 'url = https://user:secret@git.example.com')

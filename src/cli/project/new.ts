@@ -29,7 +29,19 @@ const typescript = {
   include: ['*.ts'],
 }
 /** Secrets, data and installed packages: neither the history nor the image may contain them. */
-const ignored = ['node_modules/', 'data/', 'secrets/', '.env', '.env.*', '*.env', '*.pem', '*.key', '*.db', '*.db-*']
+const ignored = [
+  'node_modules/',
+  'data/',
+  'backups/',
+  'secrets/',
+  '.env',
+  '.env.*',
+  '*.env',
+  '*.pem',
+  '*.key',
+  '*.db',
+  '*.db-*',
+]
 /** The image does not need the history, the tests and the files that describe how it is made. `.npmrc` may have tokens. */
 const leftOut = [
   '.git/',
