@@ -69,9 +69,10 @@ const alerts: readonly Alert[] = [
   {
     name: 'TroupeBackupOld',
     expression: 'time() - troupe_backup_timestamp_seconds > 36 * 3600',
-    for: '10m',
+    // The gauge of a new service is 0 until its first backup is complete.
+    for: '1h',
     severity: 'page',
-    summary: 'The newest complete backup is older than 36 hours',
+    summary: 'No backup of the last 36 hours is complete',
     action: 'Search the log for the word backup. The folder of backups may be full or read-only.',
   },
   {

@@ -18,12 +18,16 @@ export function createScheduledBackups(
   const { config, store, log, now, timers, metrics, tables } = runtime
   const { backups: root, backupsEveryHours, backupsKept: kept } = config
   metrics.gauge(
-    { name: 'troupe_backup_timestamp_seconds', help: 'Time of the newest complete scheduled backup, in Unix seconds' },
+    {
+      name: 'troupe_backup_timestamp_seconds',
+      help: 'Time of the newest complete scheduled backup, in Unix seconds; 0 without one',
+    },
     async () => {
       if (root === null) return null
       const { newestBackup } = await import('./run-backup.ts')
-      const newest = await newestBackup(root)
-      return newest === null ? null : newest / 1000
+      // Without a sample, no alert could tell a service without any backup from one whose backups are off.
+      const newest = await newestBackup(root).catch(() => null)
+      return (newest ?? 0) / 1000
     },
   )
   if (root === null) return null

@@ -154,7 +154,7 @@ describe('the metrics of the database', () => {
     assert.deepEqual(await samples(service, 'troupe_delivery_backlog'), [{ labels: {}, value: 0 }])
   })
 
-  it('have the time of the newest complete backup, and none before the first one', async (t) => {
+  it('have the time of the newest complete backup, 0 while no backup succeeds, and none while backups are off', async (t) => {
     const place = createFileFolder()
     t.after(place.remove)
     const service = await start()
@@ -163,10 +163,13 @@ describe('the metrics of the database', () => {
       backups: `${place.url.replace('sqlite:', '')}-backups`,
       now: () => Date.UTC(2026, 2, 1, 4, 30),
     })
-    await until(async () => (await samples(saved, 'troupe_backup_timestamp_seconds')).length === 1)
+    await until(async () => (await samples(saved, 'troupe_backup_timestamp_seconds'))[0]?.value !== 0)
     assert.deepEqual(await samples(saved, 'troupe_backup_timestamp_seconds'), [
       { labels: {}, value: Date.UTC(2026, 2, 1, 4, 30) / 1000 },
     ])
+    // A folder cannot be in a file.
+    const failing = await start({ backups: `${import.meta.filename}/backups` })
+    assert.deepEqual(await samples(failing, 'troupe_backup_timestamp_seconds'), [{ labels: {}, value: 0 }])
   })
 })
 
