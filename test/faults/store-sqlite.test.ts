@@ -23,6 +23,7 @@ import { openStore } from '../../src/open-store.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 import { BrittleDisk } from '../support/brittle-disk.ts'
 import { unavailable } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 const addActor = (tx: Transaction, id: string, passphrase = 'secret') =>
   tx.run('INSERT INTO actor (id, creator, passphrase, created_at) VALUES ($1, $2, $3, $4)', id, 'owner', passphrase, 1)
@@ -192,6 +193,21 @@ describe('a file that is no longer usable (DUR-07)', () => {
     assert.equal(statSync(path).size, size)
   })
 
+  it('rejects a change that was open when it was removed, and takes it back', async (t) => {
+    const { store, path } = await openOn(t)
+    await store.write((tx) => addActor(tx, 'a'))
+    await assert.rejects(
+      store.write(async (tx) => {
+        await addActor(tx, 'b')
+        renameSync(path, `${path}.away`)
+      }),
+      unavailable(/was removed while in use/),
+    )
+    renameSync(`${path}.away`, path)
+    await store.write((tx) => addActor(tx, 'c'))
+    assert.deepEqual(await store.read(actorIds), ['a', 'c'])
+  })
+
   it('rejects changes when its log was removed', async (t) => {
     const { store, path } = await openOn(t)
     await store.write((tx) => addActor(tx, 'a'))
@@ -353,6 +369,28 @@ describe('a lock held by another process (DUR-08)', () => {
     setTimeout(() => other.exec('COMMIT'), 20)
     await write
     assert.deepEqual(await store.read(actorIds), ['a'])
+  })
+
+  it('after the timeout passed behind another change only delays the write', async (t) => {
+    const { store, path, disk } = await openOn(t, { busyTimeoutMs: 200 })
+    const other = new DatabaseSync(path)
+    t.after(() => other.close())
+    let second: Promise<unknown> | undefined
+    const first = store.write(async (tx) => {
+      await addActor(tx, 'a')
+      second = store.write((later) => addActor(later, 'b'))
+      // Real time: the writer compares it with the timeout.
+      const end = performance.now() + 250
+      // Real time: as above.
+      await until(() => performance.now() > end)
+    })
+    disk.afterNextCommit = () => other.exec('BEGIN IMMEDIATE')
+    disk.onBusy = () => {
+      if (other.isTransaction) other.exec('COMMIT')
+    }
+    await first
+    await second
+    assert.deepEqual(await store.read(actorIds), ['a', 'b'])
   })
 
   it('during the start is reported in one sentence', async (t) => {

@@ -7,6 +7,10 @@ import type { Store } from '../../src/store/store.ts'
 export class BrittleDisk {
   /** Thrown in place of the next COMMIT. */
   nextCommit: Error | undefined
+  /** Called once after the next COMMIT. */
+  afterNextCommit: (() => void) | undefined
+  /** Called when a transaction cannot begin. */
+  onBusy: (() => void) | undefined
   readonly opened: DatabaseSync[] = []
   /** Returns how many pages the database may have when a transaction begins. Default: any number. */
   maxPages: (() => number) | undefined
@@ -55,14 +59,23 @@ class BrittleDatabase extends DatabaseSync {
       statement.run = () => {
         const most = this.#disk.maxPages?.()
         if (most !== undefined) this.exec(`PRAGMA max_page_count = ${most}`)
-        return run()
+        try {
+          return run()
+        } catch (error) {
+          this.#disk.onBusy?.()
+          throw error
+        }
       }
     if (sql !== 'COMMIT') return statement
     statement.run = () => {
       const failure = this.#disk.nextCommit
-      if (failure === undefined) return run()
       this.#disk.nextCommit = undefined
-      throw failure
+      if (failure !== undefined) throw failure
+      const result = run()
+      const { afterNextCommit } = this.#disk
+      this.#disk.afterNextCommit = undefined
+      afterNextCommit?.()
+      return result
     }
     return statement
   }

@@ -193,6 +193,8 @@ export class GroupCommit {
 
   async #commit(connection: Connection, jobs: readonly Job[], outcomes: readonly Outcome[]): Promise<void> {
     const isLarge = this.#turn.fillsLog
+    // A long job may have outlived the file.
+    if (!this.#isPresent(connection, outcomes)) return
     try {
       if (isLarge) await postponeCheckpoint(connection)
       this.#readLock.release()
@@ -205,6 +207,19 @@ export class GroupCommit {
     }
     this.#settle(outcomes)
     if (isLarge) await this.#checkpoint(connection)
+  }
+
+  /** Whether the file is still there. If not, rolls the transaction back and rejects its jobs. */
+  #isPresent(connection: Connection, outcomes: readonly Outcome[]): boolean {
+    try {
+      this.#file.requirePresent()
+      return true
+    } catch (error) {
+      rollback(connection)
+      if (!connection.database.isOpen) this.#discardConnection()
+      for (const { job } of outcomes) job.reject(error)
+      return false
+    }
   }
 
   #settle(outcomes: readonly Outcome[]): void {
@@ -238,6 +253,7 @@ export class GroupCommit {
 
   /** Takes the write lock. Returns undefined when all waiting writes have failed without it. */
   async #begin(): Promise<Connection | undefined> {
+    let busySince: number | undefined
     for (let count = 0; ; count++) {
       try {
         this.#file.requirePresent()
@@ -252,7 +268,8 @@ export class GroupCommit {
           this.#rejectWaiting(translate(error))
           return undefined
         }
-        this.#expire(error)
+        busySince ??= performance.now()
+        this.#expire(error, busySince)
         if (this.#waiting.length === 0) return undefined
       }
       await pause(busyDelayMs(count, Math.random()))
@@ -283,12 +300,13 @@ export class GroupCommit {
     return this.#waiting.splice(0, late < 0 ? batchSize : Math.min(late, batchSize))
   }
 
-  /** Rejects the writes whose timeout for the lock has passed. */
-  #expire(error: unknown): void {
+  /** Rejects the writes whose timeout for the lock has passed. The time behind other jobs of this process does not count. */
+  #expire(error: unknown, busySince: number): void {
     const oldest = performance.now() - this.#options.busyTimeoutMs
-    const expired = this.#waiting.filter((job) => job.queuedAt <= oldest)
+    const isExpired = (job: Job): boolean => Math.max(job.queuedAt, busySince) <= oldest
+    const expired = this.#waiting.filter(isExpired)
     if (expired.length === 0) return
-    this.#waiting = this.#waiting.filter((job) => job.queuedAt > oldest)
+    this.#waiting = this.#waiting.filter((job) => !isExpired(job))
     for (const job of expired) job.reject(translate(error))
   }
 
