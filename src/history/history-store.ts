@@ -26,13 +26,15 @@ const columnNames = columns.split(',').map((name) => name.trim())
 /**
  * Inserts the entries that a SELECT returns, in the order of the columns and with their names. A sharded database plans an INSERT with a SELECT for
  * each of its shards, so the entries are read first there.
+ *
+ * @returns their number
  */
-async function insertSelected(tx: Transaction, select: string, actorId: string, ...params: Param[]): Promise<void> {
-  if (!tx.isSharded) return void (await tx.run(`INSERT INTO history (${columns}) ${select}`, actorId, ...params))
+async function insertSelected(tx: Transaction, select: string, actorId: string, ...params: Param[]): Promise<number> {
+  if (!tx.isSharded) return tx.run(`INSERT INTO history (${columns}) ${select}`, actorId, ...params)
   const rows = await tx.all<Readonly<Record<string, Param>>>(select, actorId, ...params)
   const entries = rows.map((row) => columnNames.slice(1).map((name) => row[name] ?? null))
   const [only, ...more] = entries
-  if (only === undefined) return
+  if (only === undefined) return 0
   if (more.length === 0)
     await tx.run(
       `INSERT INTO history (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
@@ -49,6 +51,7 @@ async function insertSelected(tx: Transaction, select: string, actorId: string, 
       actorId,
       JSON.stringify(entries),
     )
+  return entries.length
 }
 
 const next = `COALESCE((SELECT max(h.seq) FROM history AS h WHERE h.actor_id = $1), 0)`
@@ -61,6 +64,7 @@ const valueBefore = `CASE WHEN p.name IS NULL THEN 0 ELSE 1 END AS existed,
  * Keeps the value that a change replaces next. Keeps nothing when the value stays the same, or a list has the name.
  *
  * @param longest The most characters of a value that is kept.
+ * @returns the number of entries
  */
 export async function keepValue(
   tx: Transaction,
@@ -68,8 +72,8 @@ export async function keepValue(
   { name, value, callerKind, caller, request, origin }: WrittenValue,
   at: number,
   longest: number,
-): Promise<void> {
-  await insertSelected(
+): Promise<number> {
+  return insertSelected(
     tx,
     `SELECT actor.id AS actor_id, ${next} + 1 AS seq, CAST($3 AS BIGINT) AS at, CAST($2 AS TEXT) AS name, 'value' AS kind,
        CAST($4 AS TEXT) AS operation, ${valueBefore}, CAST($6 AS TEXT) AS caller_kind, CAST($7 AS TEXT) AS caller,
@@ -97,9 +101,9 @@ export async function keepValues(
   values: readonly WrittenValue[],
   at: number,
   longest: number,
-): Promise<void> {
+): Promise<number> {
   const before = valueBefore.replaceAll('$5', '$4')
-  await keepMany(tx, actorId, values, { before, condition: 'true', params: [at, longest] })
+  return keepMany(tx, actorId, values, { before, condition: 'true', params: [at, longest] })
 }
 
 /** The checksum of an entry whose content was deleted because its caller has many. A CRC-32 is below it. */
@@ -114,11 +118,11 @@ export async function markValues(
   actorId: string,
   values: readonly WrittenValue[],
   at: number,
-): Promise<void> {
+): Promise<number> {
   const before = `1 AS existed, CAST(NULL AS TEXT) AS content, COALESCE(length(p.value), 0) AS characters,
     COALESCE(p.version, 1) AS version, CAST(${emptied} AS BIGINT) AS checksum`
   const condition = 'w.name IN (SELECT o.name FROM history AS o WHERE o.actor_id = $1)'
-  await keepMany(tx, actorId, values, { before, condition, params: [at] })
+  return keepMany(tx, actorId, values, { before, condition, params: [at] })
 }
 
 interface KeptPart {
@@ -135,7 +139,7 @@ async function keepMany(
   actorId: string,
   values: readonly WrittenValue[],
   { before, condition, params }: KeptPart,
-): Promise<void> {
+): Promise<number> {
   const rows = values.map((given, n) => [
     n + 1,
     given.name,
@@ -146,7 +150,7 @@ async function keepMany(
     given.request,
     given.origin,
   ])
-  await insertSelected(
+  return insertSelected(
     tx,
     `SELECT actor.id AS actor_id, ${next} + w.n AS seq, CAST($3 AS BIGINT) AS at, w.name AS name, 'value' AS kind,
        w.operation AS operation, ${before}, w.caller_kind AS caller_kind, w.caller AS caller,

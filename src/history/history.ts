@@ -109,19 +109,20 @@ export class History implements ListHistory {
   /**
    * Keeps the values that the next statements replace. Values that stay the same have no entry.
    *
-   * @param following How many values the same change keeps after these. When those alone are as many as the history may have,
-   *   these would not stay.
+   * @param others How many other entries the same change makes. When those alone are as many as the history may have, only
+   *   marks are kept.
+   * @returns the number of entries
    */
-  async keepValues(tx: Transaction, actorId: string, values: readonly ReplacingValue[], following = 0): Promise<void> {
+  async keepValues(tx: Transaction, actorId: string, values: readonly ReplacingValue[], others = 0): Promise<number> {
     const [first] = values
-    if (!this.isOn || first === undefined) return
+    if (!this.isOn || first === undefined) return 0
     const { now, maxPerActor } = this.#deps
     const written = values.map(({ name, value, origin }) => ({ name, value, ...originOf(origin ?? tx.origin) }))
     this.#touch(actorId, values.length)
     const [only] = written
-    if (following >= maxPerActor) await markValues(tx, actorId, written, now())
-    else if (written.length === 1 && only !== undefined) await keepValue(tx, actorId, only, now(), this.#longest)
-    else await keepValues(tx, actorId, written, now(), this.#longest)
+    if (others >= maxPerActor) return markValues(tx, actorId, written, now())
+    if (written.length === 1 && only !== undefined) return keepValue(tx, actorId, only, now(), this.#longest)
+    return keepValues(tx, actorId, written, now(), this.#longest)
   }
 
   readonly keep = async (tx: Transaction, actorId: string, changes: readonly ListSteps[]): Promise<void> => {

@@ -170,7 +170,7 @@ export class BulkWrite {
 
   /**
    * Stores the values in parts, because SQLite runs a statement without a pause. Returns their states before and after when a
-   * subscription needs them, and otherwise null.
+   * subscription needs them, and otherwise null. Begins with the last part, so that the history keeps the first values.
    */
   async #storeValues(
     tx: Transaction,
@@ -178,11 +178,13 @@ export class BulkWrite {
     values: readonly (readonly [name: string, value: JsonText])[],
   ): Promise<ReadonlyMap<string, PropertyState> | null> {
     const states = new Map<string, PropertyState>()
-    for (let from = 0; from < values.length; from += ofOnePart) {
-      if (from > 0) await setImmediate()
-      const following = Math.max(0, values.length - from - ofOnePart)
-      const part = await this.#storePart(tx, actor, new Map(values.slice(from, from + ofOnePart)), following)
-      for (const [name, state] of part ?? []) states.set(name, state)
+    let entries = 0
+    for (let to = values.length; to > 0; to -= ofOnePart) {
+      if (to < values.length) await setImmediate()
+      const part = new Map(values.slice(Math.max(0, to - ofOnePart), to))
+      const stored = await this.#storePart(tx, actor, part, entries)
+      entries += stored.entries
+      for (const [name, state] of stored.states ?? []) states.set(name, state)
     }
     return actor.subscriptionCount === 0 ? null : states
   }
@@ -191,8 +193,8 @@ export class BulkWrite {
     tx: Transaction,
     { id: actorId, subscriptionCount }: LockedActor,
     values: ReadonlyMap<string, JsonText>,
-    following: number,
-  ): Promise<ReadonlyMap<string, PropertyState> | null> {
+    others: number,
+  ): Promise<{ readonly entries: number; readonly states: ReadonlyMap<string, PropertyState> | null }> {
     const names = [...values.keys()]
     const stored = subscriptionCount === 0 ? null : await findBeforeWrite(tx, actorId, values)
     const kindsOf = stored === null ? await findKinds(tx, actorId, names) : null
@@ -203,11 +205,11 @@ export class BulkWrite {
     const kept = new Map([...values].filter(([, value]) => value !== absent))
     const gone = [...values.keys()].filter((name) => !kept.has(name))
     const written = [...values].map(([name, value]) => [name, value === absent ? null : value] as const)
-    await this.#deps.history.keepValues(
+    const entries = await this.#deps.history.keepValues(
       tx,
       actorId,
       written.map(([name, value]) => ({ name, value })),
-      following,
+      others,
     )
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
     const { declared } = this.#deps.kindDeps
@@ -218,7 +220,7 @@ export class BulkWrite {
         [...kept].map(([name, value]) => declared.newValue(name, value)),
       )
     await this.#deps.indexes.update(tx, actorId, new Map(written))
-    return stored === null ? null : statesFrom(declared, stored, values)
+    return { entries, states: stored === null ? null : statesFrom(declared, stored, values) }
   }
 }
 

@@ -26,6 +26,8 @@ const setValue = (tx: Transaction, name: string, value: string): Promise<number>
 const numbered = (count: number, value: unknown): Record<string, unknown> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${String(n).padStart(4, '0')}`, value]))
 
+const byOwner = { callerKind: 'creator', caller: '', request: '', origin: '' }
+
 forEachStore((dialect, open) => {
   describe('writes that wait at the same time', () => {
     it('each happen once and entirely or not at all, however long each of them is (HTTP-43)', async () => {
@@ -130,10 +132,10 @@ forEachService((start, dialect) => {
       service.reset()
       await actor.request('PUT', '/properties', numbered(900, 1))
       const written = service.statements.filter((sql) => sql.includes('INSERT INTO history'))
-      // There are four parts. 300 or more values follow the first two.
+      // There are four parts, from the last to the first. After two of them, the history has 300 entries or more.
       assert.deepEqual(
         written.map((sql) => sql.includes('FROM history AS o')),
-        [true, true, false, false],
+        [false, false, true, true],
       )
       await actor.request('POST', '/history/undo', { id: 1 })
       assert.equal(await (await actor.request('GET', '/properties/n0001')).text(), '1')
@@ -145,8 +147,7 @@ forEachService((start, dialect) => {
           { name: 'without', value: known('"old"'), version: 1 },
           { name: 'same', value: known('"new"'), version: 1 },
         ])
-        const origin = { callerKind: 'creator', caller: '', request: '', origin: '' }
-        const of = (name: string, value: string | null) => ({ ...origin, name, value })
+        const of = (name: string, value: string | null) => ({ ...byOwner, name, value })
         await keepValues(tx, other.id, [of('with', '"x"'), of('same', '"x"'), of('gone', '"x"')], 1, 100)
         await markValues(tx, other.id, [of('with', null), of('without', null), of('same', '"new"'), of('gone', '1')], 2)
       })
@@ -160,6 +161,32 @@ forEachService((start, dialect) => {
         { seq: 4, name: 'with', operation: 'delete', content: null, existed: 1, checksum: 4_294_967_296 },
         { seq: 7, name: 'gone', operation: 'set', content: null, existed: 1, checksum: 4_294_967_296 },
       ])
+    })
+
+    it('keeps what it replaces, however many other names it leaves as they are (HTTP-43)', async () => {
+      const service = await start({ historyPerActor: 300 })
+      for (const [padded, before] of [
+        ['with unchanged values', 1],
+        ['with removals of unknown names', ''],
+      ] as const) {
+        const actor = await service.createActor(`${padded}@example.com`.replaceAll(' ', '-'))
+        await actor.request('PUT', '/properties', { n0000: 1 })
+        if (before !== '') await actor.request('PUT', '/properties', numbered(900, before))
+        await service.settled()
+        assert.equal((await actor.request('DELETE', '/history')).status, 204)
+        assert.equal((await actor.request('PUT', '/properties', { ...numbered(900, before), n0000: 2 })).status, 204)
+        const history = (await (await actor.request('GET', '/history')).json()) as {
+          readonly history: readonly { readonly name: string; readonly before: unknown; readonly request_id: string }[]
+        }
+        assert.deepEqual(
+          history.history.map((entry) => [entry.name, entry.before]),
+          [['n0000', 1]],
+          padded,
+        )
+        const undo = await actor.request('POST', '/history/undo', { request_id: history.history[0]?.request_id })
+        assert.equal(undo.status, 200, padded)
+        assert.equal(await (await actor.request('GET', '/properties/n0000')).text(), '1', padded)
+      }
     })
 
     it('reads a long change once for as many subscriptions as one transaction may write (HTTP-43)', async () => {
