@@ -27,7 +27,7 @@ import {
 import { trimActor } from './trim.ts'
 
 export interface HistoryDeps {
-  readonly store: Pick<Store, 'read' | 'write'>
+  readonly store: Pick<Store, 'read' | 'write' | 'writeActor'>
   readonly timers: Timers
   readonly now: () => number
   readonly log: Log
@@ -179,7 +179,7 @@ export class History implements ListHistory {
 
   /** Deletes the history of an actor, or of one property. */
   async forget(actorId: string, name: string | null): Promise<void> {
-    await this.#deps.store.write((tx) => deleteHistory(tx, actorId, name))
+    await this.#deps.store.writeActor(actorId, (tx) => deleteHistory(tx, actorId, name))
   }
 
   async stop(): Promise<void> {

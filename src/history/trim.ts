@@ -2,6 +2,7 @@
  * Deletes what an actor has in its history beyond its limits. The entries are compared in memory: window functions of SQLite
  * would compare all of them without a pause.
  */
+import { lockActor } from '../actor/actor-store.ts'
 import type { Transaction } from '../store/store.ts'
 import { emptied } from './history-store.ts'
 
@@ -32,6 +33,8 @@ interface Ranked extends Pick<Taken, 'seq' | 'size'> {
  * its content, because an undo of the others must notice it.
  */
 export async function trimActor(tx: Transaction, actorId: string, most: number, maxCharacters: number): Promise<void> {
+  // A change between two statements would make the choice wrong.
+  await lockActor(tx, actorId)
   const entries = await readEntries(tx, actorId)
   const empty = new Set(entries.flatMap(({ seq, isEmptied }) => (isEmptied === 1 ? seq : [])))
   const newlyEmpty = exceeding(

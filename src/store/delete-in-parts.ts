@@ -28,5 +28,9 @@ export async function deleteInParts(
           SELECT ${key}, ${size} AS size FROM ${table} WHERE actor_id = $1 AND ${where}
           ORDER BY ${key} LIMIT ${rowsOfStatement}) AS page
       ) AS sized WHERE before < ${bytesOfStatement})`
-  while ((await tx.run(deletePart, ...params)) > 0) await setImmediate()
+  const findOne = `/* delete */ SELECT 1 AS found FROM ${table} WHERE actor_id = $1 AND ${where} LIMIT 1`
+  // On PostgreSQL, a statement also deletes nothing when another transaction deleted the rows that it chose.
+  do {
+    while ((await tx.run(deletePart, ...params)) > 0) await setImmediate()
+  } while ((await tx.get(findOne, ...params)) !== undefined)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { keepValues, markValues } from '../../src/history/history-store.ts'
+import { deleteHistory, keepValues, markValues } from '../../src/history/history-store.ts'
+import { trimActor } from '../../src/history/trim.ts'
 import { known } from '../../src/json/json.ts'
 import { putValues } from '../../src/property/property-store.ts'
 import type { Store, Transaction } from '../../src/store/store.ts'
@@ -27,6 +28,17 @@ const numbered = (count: number, value: unknown): Record<string, unknown> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${String(n).padStart(4, '0')}`, value]))
 
 const byOwner = { callerKind: 'creator', caller: '', request: '', origin: '' }
+
+const entries = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, n) => ({ ...byOwner, name: `${prefix} ${n}`, value: '1' }))
+
+/** Whether a transaction of PostgreSQL waits for another one. */
+const isWaiting = async (store: Store): Promise<boolean> => {
+  const row = await store.read((q) =>
+    q.get(`SELECT 1 AS found FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`),
+  )
+  return row !== undefined
+}
 
 forEachStore((dialect, open) => {
   describe('writes that wait at the same time', () => {
@@ -67,6 +79,39 @@ forEachStore((dialect, open) => {
         )
         assert.deepEqual(new Map(stored.map(({ name, value }) => [name, value])), wanted, `seed ${seed}`)
       }
+    })
+
+    it('leave no entry of the history that another transaction deletes at the same time (HTTP-43)', async () => {
+      const store: Store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      await store.write((tx) => keepValues(tx, 'a', entries('n', 1200), 1, 100))
+      let deletion: Promise<void> | undefined
+      await store.write(async (tx) => {
+        await tx.run(`DELETE FROM history WHERE actor_id = 'a' AND seq <= 500`)
+        deletion = store.write((other) => deleteHistory(other, 'a', null))
+        // On PostgreSQL, the deletion begins here, and waits for the rows.
+        if (dialect === 'postgres') await until(() => isWaiting(store))
+      })
+      await deletion
+      const left = await store.read((q) => q.get<{ n: number }>('SELECT COUNT(*) AS n FROM history'))
+      assert.deepEqual(left, { n: 0 })
+    })
+
+    it('count when their entries of the history are trimmed at the same time (HTTP-43)', async () => {
+      const store: Store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      await store.write((tx) => keepValues(tx, 'a', entries('old', 20), 1, 100))
+      let trimmed: Promise<void> | undefined
+      let isTrimmed = false
+      await store.writeActor('a', async (tx) => {
+        await keepValues(tx, 'a', entries('new', 10), 2, 100)
+        trimmed = store.write((other) => trimActor(other, 'a', 10, 10_000)).then(() => void (isTrimmed = true))
+        if (dialect === 'postgres') await until(async () => isTrimmed || (await isWaiting(store)))
+      })
+      await trimmed
+      const left = await store.read((q) => q.get<{ n: number }>('SELECT COUNT(*) AS n FROM history WHERE at = 2'))
+      assert.deepEqual(left, { n: 10 })
+      assert.deepEqual(await store.read((q) => q.get('SELECT COUNT(*) AS n FROM history')), { n: 10 })
     })
 
     it('let a failed statement undo its own write alone (HTTP-43)', async () => {
