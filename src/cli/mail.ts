@@ -19,6 +19,6 @@ export async function mailCommand(args: readonly string[]): Promise<number> {
     throw new ConfigError('Cannot send mail: set TROUPE_SMTP_URL and TROUPE_MAIL_FROM.')
   const outcome = await sendTestMail({ smtpUrl, mailFrom, baseUrl: publicUrlOf(config) }, to)
   if (outcome.kind === 'sent') print(`The server accepted the message for ${to}: ${outcome.answer}`)
-  else print(`The message for ${to} was not sent: ${outcome.reason}`)
+  else print(`The message for ${to} was not sent: ${outcome.reply ?? outcome.reason}`)
   return outcome.kind === 'sent' ? 0 : 1
 }

@@ -13,6 +13,7 @@ import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
 import { requestCode } from '../support/email-code.ts'
 import { actorIn } from '../support/sign-in.ts'
+import { faulty } from '../support/stores.ts'
 
 const mailFrom = 'Notes <notes@example.com>'
 
@@ -134,16 +135,80 @@ forEachService((start) => {
 
       it(`ends when the server refuses ${what}`, async () => {
         const server = await mailServer()
-        server.refusals[refusal].push({ code: 550, text: 'No such user here' })
+        server.refusals[refusal].push({ code: 550, text: '5.1.1 <ada@example.com>: unknown' })
         const clock = new ManualClock()
         const service = await startWith(server, { now: clock.now, timers: clock.timers })
         await requestCode(service)
         await service.settled()
         await passFor(clock, service, 600_000)
         assert.deepEqual([server.received.length, server.connections()], [0, 1])
-        assert.equal(service.log.filter((line) => line.includes('"outcome":"refused"')).length, 1)
+        const ends = service.log.filter((line) => line.includes('"outcome":"refused"'))
+        assert.equal(ends.length, 1)
+        assert.match(ends[0] ?? '', /"reason":"The server replied 550 5\.1\.1 to (?:RCPT TO|MAIL FROM|DATA)"/)
+        assert.equal(service.log.join().includes('ada@example.com'), false)
+        const { store } = await service.app.running()
+        const [row] = await store.readAllServers<{ reason: string }>('SELECT reason FROM mail')
+        assert.match(row?.reason ?? '', /^The server replied 550 5\.1\.1 to /)
       })
     }
+
+    it('ends when it is larger than the server takes', async () => {
+      const server = await mailServer({ size: 500 })
+      const clock = new ManualClock()
+      const service = await startWith(server, { now: clock.now, timers: clock.timers })
+      await requestCode(service)
+      await service.settled()
+      await passFor(clock, service, 600_000)
+      assert.deepEqual([server.received.length, server.connections()], [0, 1])
+      assert.equal(service.log.filter((line) => line.includes('"outcome":"refused"')).length, 1)
+    })
+
+    it('ends when the handler of the application hangs, and others are sent', async () => {
+      const calls: string[] = []
+      const clock = new ManualClock()
+      const service = await start({
+        signIn: [emailLink()],
+        now: clock.now,
+        timers: clock.timers,
+        declare: (app) =>
+          void app.on('mail', ({ to }) => {
+            calls.push(to)
+            return to === 'ada@example.com' ? new Promise<never>(() => undefined) : undefined
+          }),
+      })
+      for (let index = 0; index < 5; index += 1) await requestCode(service)
+      await passUntil(clock, [], () => calls.length === 5, 10)
+      await requestCode(service, 'grace@example.com')
+      clock.pass(300_000)
+      await passUntil(clock, [service], () => calls.includes('grace@example.com'), 10)
+      await passFor(clock, service, 600_000)
+      assert.deepEqual(calls, [...Array.from({ length: 5 }, () => 'ada@example.com'), 'grace@example.com'])
+      assert.equal(service.log.filter((line) => line.includes('"outcome":"unknown"')).length, 5)
+    })
+
+    it('is tried again with longer waits after an unexpected error', async () => {
+      const server = await mailServer()
+      const clock = new ManualClock()
+      const failures: number[] = []
+      const service = await startWith(server, {
+        now: clock.now,
+        timers: clock.timers,
+        wrapStore: (store) =>
+          faulty(store, {
+            matching: /^\/\* mail \*\/ SELECT kind, state/,
+            times: 3,
+            error: () => {
+              failures.push(clock.now())
+              return new Error('The disk cannot be read')
+            },
+          }),
+      })
+      await requestCode(service)
+      await passUntil(clock, [service], () => server.received.length > 0, 1000)
+      const [first = 0, second = 0, third = 0] = failures
+      assert.ok(second - first >= 2500, `${second - first}`)
+      assert.ok(third - second >= 7500, `${third - second}`)
+    })
 
     it('is never sent again when the server hangs up after the content', async () => {
       const server = await mailServer()

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { emailLink } from '../../src/index.ts'
 import { archiveOf, restore } from '../support/archives.ts'
+import { unsubscribeUrl } from '../../src/features/mail/unsubscribe.ts'
 import { requestCode } from '../support/email-code.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { type MailServer, type ReceivedMail, startMailServer } from '../support/mail-server.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
 import { actorIn, type TestBrowser } from '../support/sign-in.ts'
@@ -73,6 +75,32 @@ forEachService((start) => {
         'grace@example.com',
       ])
       assert.equal(new Set(mails.map(({ parsed }) => parsed.messageId)).size, 3)
+    })
+
+    it('charges a repeated message against no limit', async () => {
+      const service = await startWith({ rateLimits: {}, mode: 'production', baseUrl: 'https://troupe.test' })
+      const actor = await owned(service)
+      for (let index = 0; index < 12; index += 1)
+        assert.equal(await actor.mail(message, { key: 'loan 1' }), index === 0 ? 'queued' : 'repeated')
+      for (let index = 2; index <= 10; index += 1)
+        assert.equal(await actor.mail(message, { key: `loan ${index}` }), 'queued')
+      await assert.rejects(actor.mail(message, { key: 'loan 11' }), { code: 'too_many_requests' })
+      assert.equal(await actor.mail(message, { key: 'loan 1' }), 'repeated')
+      assert.equal((await received(service)).length, 10)
+    })
+
+    it('is not sent when the owner turns it off while it waits', async () => {
+      server.refusals.recipient.push({ code: 451, text: 'Later' })
+      const clock = new ManualClock()
+      const service = await startWith({ now: clock.now, timers: clock.timers })
+      const actor = await owned(service)
+      const { keyRing } = await service.app.running()
+      assert.equal(await actor.mail(message), 'queued')
+      await service.settled()
+      const link = unsubscribeUrl({ keyRing, baseUrl: '' }, actor.id, 'application')
+      assert.equal((await post(service, link)).status, 200)
+      await passUntil(clock, [service], () => service.log.some((line) => line.includes('"outcome":"refused"')), 1000)
+      assert.equal((await received(service)).length, 0)
     })
 
     it('needs an address that is verified', async () => {
@@ -148,6 +176,23 @@ forEachService((start) => {
       assert.equal((await post(service, link)).status, 200)
       assert.equal((await post(service, link, {})).status, 200)
       assert.equal(await actor.mail(message), 'declined')
+    })
+
+    it('takes both encodings of a form and no body, up to the limit of bodies', async () => {
+      const service = await startWith({ maxBodyBytes: 2000 })
+      const form = new FormData()
+      form.append('List-Unsubscribe', 'One-Click')
+      for (const [index, body] of [form, new URLSearchParams(oneClick), undefined].entries()) {
+        const actor = await owned(service, `ada${index}@example.com`)
+        const { keyRing } = await service.app.running()
+        const link = unsubscribeUrl({ keyRing, baseUrl: '' }, actor.id, 'application')
+        const large = new URLSearchParams({ 'List-Unsubscribe': 'x'.repeat(3000) })
+        assert.equal((await service.request(link, { method: 'POST', body: large })).status, 413)
+        assert.equal(await actor.mail(message), 'queued')
+        const sent = { method: 'POST', ...(body === undefined ? {} : { body }) }
+        assert.equal((await service.request(link, sent)).status, 200)
+        assert.equal(await actor.mail(message), 'declined')
+      }
     })
 
     it('is valid for its actor and its kind alone', async () => {

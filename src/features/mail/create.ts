@@ -3,6 +3,7 @@ import { systemActorId, systemCreator } from '../../authorization-server/client.
 import { ConfigError } from '../../config/config-error.ts'
 import { Cleaning } from '../../job/cleaning.ts'
 import { workerDeps } from '../../job/create.ts'
+import { runHandler } from '../../job/handlers.ts'
 import { JobWorker } from '../../job/worker.ts'
 import type { Runtime } from '../../runtime.ts'
 import { type Core, settingsOf } from '../feature.ts'
@@ -61,18 +62,29 @@ function transportOf(runtime: Runtime, smtpUrl: string | null, from: Sender | nu
 }
 
 /** The first handler sends. Further ones would send the same message again. */
-function byHandler({ registry, log }: Runtime): MailTransport {
+function byHandler({ registry, log, timers }: Runtime): MailTransport {
   return async ({ messageId, kind, to, subject, text, html, headers }, mark) => {
     const [handler] = registry.eventHandlers('mail')
     await mark()
+    const context = { actorId: null, hops: 0, call: 'mail', signal: new AbortController().signal }
+    let hasFailed = false
     try {
-      const answer: unknown = await handler?.({ message_id: messageId, kind, to, subject, text, html, headers })
+      const answer: unknown = await runHandler(timers, context, async () => {
+        try {
+          return await handler?.({ message_id: messageId, kind, to, subject, text, html, headers })
+        } catch (error) {
+          hasFailed = true
+          throw error
+        }
+      })
       return answer === false
         ? { kind: 'refused', reason: 'The handler of the application refused it' }
         : { kind: 'sent', answer: '' }
     } catch (error) {
       log.error({ error, event: 'mail' }, 'An event handler failed')
-      return { kind: 'retry', reason: 'The handler of the application failed' }
+      return hasFailed
+        ? { kind: 'retry', reason: 'The handler of the application failed' }
+        : { kind: 'unknown', reason: 'The handler of the application did not end in time' }
     }
   }
 }

@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.ts'
 import { requireMessage } from './application-mail.ts'
 import { findDeclined, type OptionalKind } from './choice-store.ts'
 import { type Letter, written } from './letter.ts'
-import { insertMail } from './mail-store.ts'
+import { findMail, insertMail } from './mail-store.ts'
 import type { MailContent, MailKind } from './message.ts'
 import { sealContent } from './tables.ts'
 import { unsubscribeUrl } from './unsubscribe.ts'
@@ -69,6 +69,9 @@ export class Mails {
     if (to === null)
       throw new ServiceError('no_address', 'Cannot send the message: the owner has no verified email address')
     if (await this.#isDeclined(actorId, 'application')) return 'declined'
+    const { key } = options
+    const id = key === undefined ? randomId() : hash('sha256', JSON.stringify([actorId, key])).slice(0, 32)
+    if (key !== undefined && (await this.#deps.store.read((q) => findMail(q, actorId, id))) !== null) return 'repeated'
     await this.#charge(to, actorId)
     const stop = unsubscribeUrl(this.#deps, actorId, 'application')
     const { messages } = languages.find('')
@@ -82,8 +85,6 @@ export class Mails {
       html: given === undefined ? null : `${given}\n${await html`<p><a href="${stop}">${unsubscribe}</a></p>`}\n`,
       unsubscribeUrl: stop,
     }
-    const { key } = options
-    const id = key === undefined ? randomId() : hash('sha256', JSON.stringify([actorId, key])).slice(0, 32)
     return (await this.#store(actorId, 'application', content, id)) ? 'queued' : 'repeated'
   }
 

@@ -28,14 +28,21 @@ export interface OutgoingMail extends MailContent {
   readonly createdAt: number
 }
 
+interface NotSent {
+  /** Is stored and logged, so it has no address. */
+  readonly reason: string
+  /** The error of the server in full, for the operator who sends a test message. */
+  readonly reply?: string
+}
+
 export type HandOver =
   | { readonly kind: 'sent'; readonly answer: string }
   /** Final: the server or the handler refused the message. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | ({ readonly kind: 'refused' } & NotSent)
   /** The message was not accepted. */
-  | { readonly kind: 'retry'; readonly reason: string }
+  | ({ readonly kind: 'retry' } & NotSent)
   /** The message may have been accepted. */
-  | { readonly kind: 'unknown'; readonly reason: string }
+  | ({ readonly kind: 'unknown' } & NotSent)
 
 /**
  * Makes one attempt.

@@ -1,9 +1,9 @@
 /** The page on which owners choose their messages, and the links that turn a kind off. */
 import { html } from 'hono/html'
 import { ServiceError } from '../../errors.ts'
-import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
+import { objectSchema, optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
-import { pageForm, formBody } from '../../http/dispatch/request-body.ts'
+import { pageForm, type RequestBody } from '../../http/dispatch/request-body.ts'
 import type { PageExchange, PublicExchange, Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import { type HttpResponse, html as htmlResponse } from '../../http/edge/response.ts'
@@ -28,7 +28,14 @@ const linkQuery = {
   kind: optional(stringField('The kind of messages')),
   proof: optional(stringField('The proof of the link')),
 }
-const oneClickFields = { 'List-Unsubscribe': optional(stringField('`One-Click` from a mail program (RFC 8058)')) }
+const oneClickForm = objectSchema({
+  'List-Unsubscribe': optional(stringField('`One-Click` from a mail program (RFC 8058)')),
+})
+/** The query decides. Mail programs send either form (RFC 8058, 3.1), so the content of the body does not matter. */
+const oneClickBody: RequestBody<Uint8Array> = {
+  content: { 'application/x-www-form-urlencoded': oneClickForm, 'multipart/form-data': oneClickForm },
+  read: ({ request, bodyLimits }) => request.body(bodyLimits.maxBodyBytes),
+}
 
 /** @param deps Only handlers may call it. @param hasPages Whether the service shows pages to owners. */
 export function mailRoutes(deps: () => MailRouteDeps, hasPages: boolean): readonly Route[] {
@@ -84,8 +91,8 @@ function linkRoutes(deps: () => MailRouteDeps): readonly Route[] {
       page: true,
       summary: 'Turns messages of the kind off, without a sign-in (RFC 8058)',
       query: linkQuery,
-      request: formBody(oneClickFields),
-      responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(403, 404, 415) },
+      request: oneClickBody,
+      responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(403, 404) },
       handler: async (exchange) => {
         await exchange.body()
         const { actor, query } = exchange

@@ -9,6 +9,7 @@ import type { Metrics } from '../../observe/metrics.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { isKeyMissing } from '../../secret/sealed.ts'
 import type { Store } from '../../store/store.ts'
+import { findDeclined, optionalKinds } from './choice-store.ts'
 import { endMail, findMail, type MailState, markHandedOver, type StoredMail, unmark } from './mail-store.ts'
 import type { HandOver, MailContent, MailTransport } from './message.ts'
 import type { Sender } from './smtp-settings.ts'
@@ -48,15 +49,15 @@ export class MailSender {
   }
 
   async #run(job: ClaimedJob): Promise<RunResult> {
-    const { store, log, now } = this.#deps
+    const { store, log } = this.#deps
     try {
       const mail = await store.read((q) => findMail(q, job.actorId, job.id))
       if (mail === null || mail.state !== 'waiting') return ended(job)
       const outcome = await this.#attempt(job, mail)
       return outcome.kind === 'retry' ? this.#retry(job, outcome.reason) : await this.#end(job, mail, outcome)
     } catch (error) {
-      log.warn({ error, mail: job.id }, 'Cannot read or store a message to a person; the next attempt tries again')
-      return { settled: { ...job, dueAt: now() + 1000, state: 'live', reason: '' }, entries: [] }
+      log.warn({ error, mail: job.id }, 'Cannot read or store a message to a person')
+      return this.#retry(job, 'An unexpected error')
     }
   }
 
@@ -66,6 +67,9 @@ export class MailSender {
     if (mail.handedAt !== null)
       return { kind: 'unknown', reason: 'The process ended before the receiver of the message answered' }
     if (now() >= mail.expiresAt) return { kind: 'expired' }
+    const isOptional = optionalKinds.some((each) => each === mail.kind)
+    if (isOptional && (await store.read((q) => findDeclined(q, actorId))).has(mail.kind))
+      return { kind: 'refused', reason: 'The owner turned messages of this kind off' }
     let content: MailContent
     try {
       content = openContent(keyRing, actorId, id, mail.content)

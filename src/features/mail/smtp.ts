@@ -24,10 +24,14 @@ interface SmtpError extends Error {
   readonly code?: string
   readonly responseCode?: number
   readonly command?: string
+  /** The reply of the server. */
+  readonly response?: unknown
 }
 
 /** Commands whose refusal concerns the message, and not the connection or the login. */
 const ofMessage: ReadonlySet<string> = new Set(['MAIL FROM', 'RCPT TO', 'DATA'])
+/** Errors about the address or the message that the client finds itself. */
+const withoutReply: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE'])
 
 /**
  * Makes one attempt to send. The content follows the mark: the server cannot accept a message before the mark is stored.
@@ -63,13 +67,22 @@ export function greet(deps: SmtpDeps): Promise<string> {
 }
 
 function outcomeOf(error: SmtpError, isHandedOver: boolean): HandOver {
-  const { code, command = '', responseCode = 0, message } = error
-  const reason = message.slice(0, 500)
-  // An address that this protocol cannot express never reaches the server.
-  if (code === 'EENVELOPE' && responseCode === 0) return { kind: 'refused', reason }
-  if (responseCode >= 500 && ofMessage.has(command)) return { kind: 'refused', reason }
-  if (isHandedOver && responseCode === 0) return { kind: 'unknown', reason }
-  return { kind: 'retry', reason }
+  const { code = '', command = '', responseCode = 0, message } = error
+  const said = { reason: reasonOf(error), reply: message.slice(0, 500) }
+  if (isHandedOver && responseCode === 0) return { kind: 'unknown', ...said }
+  // The server never sees an address that the protocol cannot express, or a message over its limit of size.
+  if (responseCode === 0 && withoutReply.has(code)) return { kind: 'refused', ...said }
+  if (responseCode >= 500 && ofMessage.has(command)) return { kind: 'refused', ...said }
+  return { kind: 'retry', ...said }
+}
+
+/** Replies, and errors about an address, repeat the address. */
+function reasonOf({ code = '', command = '', response, message }: SmtpError): string {
+  if (typeof response === 'string') {
+    const [status = 'without a code'] = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3})?(?!\d)/.exec(response) ?? []
+    return `The server replied ${status.replace('-', ' ')} to ${command}`
+  }
+  return code === 'EENVELOPE' ? 'The protocol cannot express the address' : message.slice(0, 500)
 }
 
 async function inSession<T>({ server, host }: SmtpDeps, work: (connection: SMTPConnection) => Promise<T>): Promise<T> {
