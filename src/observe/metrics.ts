@@ -91,10 +91,11 @@ function createInstruments(registry: Registry) {
     info: gauge('troupe_info', 'The running release', ['version']),
     running: gauge('troupe_http_requests_running', 'Requests in progress'),
     statements: counter('troupe_store_statements_total', 'Statements sent to the store'),
-    jobRuns: counter('troupe_job_runs_total', 'Runs of events, alarms, webhooks, imports and schedules, by outcome', [
-      'kind',
-      'outcome',
-    ]),
+    jobRuns: counter(
+      'troupe_job_runs_total',
+      'Runs of events, alarms, webhooks, imports, schedules and mail, by outcome',
+      ['kind', 'outcome'],
+    ),
     deliveries: counter('troupe_delivery_attempts_total', 'Attempts to deliver to peers, by outcome', ['outcome']),
     streams: gauge('troupe_streams_open', 'Open event streams, by route', ['route']),
     mcpSessions: counter('troupe_mcp_sessions_begun_total', 'Started sessions of AI clients, by protocol version', [

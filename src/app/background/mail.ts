@@ -6,7 +6,7 @@ export interface MailMessage {
   readonly subject: string
   /** Up to 100,000 characters. */
   readonly text: string
-  /** Up to 500,000 characters. Default: the text as HTML. */
+  /** Up to 500,000 characters. Default: the message is only text. */
   readonly html?: string
 }
 
