@@ -70,8 +70,12 @@ ${settings}`,
 
 Writes the settings of a deployment to a new file that only you may read, such as troupe.env: the answers, an encryption key,
 and a token for the metrics. It asks for what no option names. Without a terminal, only --address is required. The settings are
-checked as a start checks them, and all that is missing is printed at once; the exit code is then 1. The file fits systemd
-(EnvironmentFile=), Docker (--env-file) and Node.js (--env-file=). An existing file is never replaced.
+checked as a start checks them, and all that is missing is printed at once; the exit code is then 1. An existing file is never
+replaced.
+The file fits systemd (EnvironmentFile=) and Node.js (--env-file=), and one proxy that forwards to the port 8080 of this machine.
+For Docker (--env-file), give --database sqlite:/data/troupe.db, which is in the volume of the image, and publish the port to the
+proxy alone: -p 127.0.0.1:8080:8080.
+Other users of this machine can see options in the list of processes. Let the command ask for a URL with a password.
 `,
   doctor: `troupe doctor [deep]
 troupe doctor address

@@ -22,6 +22,7 @@ describe('troupe setup', () => {
     assert.deepEqual(Object.keys(settings).toSorted(), [
       'BASE_URL',
       'DATABASE_URL',
+      'PORT',
       'TROUPE_METRICS_TOKEN',
       'TROUPE_PROVIDERS',
       'TROUPE_SECRET_KEYS',
@@ -31,14 +32,15 @@ describe('troupe setup', () => {
       [
         settings['BASE_URL'],
         settings['DATABASE_URL'],
+        settings['PORT'],
         settings['TROUPE_PROVIDERS'],
         settings['TROUPE_TRUSTED_PROXIES'],
       ],
-      ['https://notes.example.com', 'sqlite:./data/notes.db', 'passkey', '1'],
+      ['https://notes.example.com', 'sqlite:./data/notes.db', '8080', 'passkey', '1'],
     )
     for (const secret of ['TROUPE_SECRET_KEYS', 'TROUPE_METRICS_TOKEN'])
       assert.ok(!stdout.includes(settings[secret]?.slice(-20) ?? ''), secret)
-    const program = place.start(['serve', 'app.ts'], { env: { ...free, ...settings } })
+    const program = place.start(['serve', 'app.ts'], { env: { ...settings, ...free } })
     await program.prints(/notes\.example\.com/)
     program.signal('SIGTERM')
     assert.equal((await program.ended).code, 0)
@@ -86,6 +88,43 @@ describe('troupe setup', () => {
       '- Sign-in by email needs a way to send mail: set TROUPE_SMTP_URL and TROUPE_MAIL_FROM, or send the emails in a handler of sign_in_link_requested: app.on("sign_in_link_requested", …)',
       '',
     ])
+  })
+
+  it('warns about a password in an option, which other users can see, without the password', async () => {
+    const warningOf = (flag: string): string =>
+      `Other users of this machine can see the password in --${flag} in the list of processes. Without the option, the command asks for it.\n`
+    const mail = ['--smtp=smtps://u:planted@mail.example.com', '--mail-from=notes@example.com']
+    const cases: readonly (readonly [args: readonly string[], stderr: string])[] = [
+      [['--database=postgres://u:planted@db/notes'], warningOf('database')],
+      [mail, warningOf('smtp')],
+      [['--database=postgres://u:planted@db/notes', ...mail], warningOf('database') + warningOf('smtp')],
+      [['--database=postgres://u@db/notes'], ''],
+      [['--database=sqlite:/data/troupe.db', '--smtp=smtp://mail', '--mail-from=notes@example.com'], ''],
+    ]
+    for (const [index, [args, warning]] of cases.entries()) {
+      const { stdout, stderr } = await place.run([
+        'setup',
+        `warned-${index}.env`,
+        '--address=https://notes.example.com',
+        ...args,
+      ])
+      assert.equal(stderr, warning)
+      assert.doesNotMatch(stdout, /planted/)
+    }
+  })
+
+  it('fits the image with the commands of the README of a new project, and the proxies', async () => {
+    const read = (path: string): string => readFileSync(new URL(`../../examples/${path}`, import.meta.url), 'utf8')
+    const readme = read('new/README.md')
+    const [, args = ''] = /^npx troupe (setup notes\.env .*)$/m.exec(readme) ?? []
+    assert.equal((await place.run(args.split(' '))).code, 0)
+    const settings = parseEnv(readFileSync(place.path('notes.env'), 'utf8'))
+    const [, image = ''] = /^ENV (.*)$/m.exec(read('new/Dockerfile')) ?? []
+    for (const name of ['PORT', 'DATABASE_URL']) assert.ok(image.split(' ').includes(`${name}=${settings[name]}`), name)
+    assert.equal(settings['HOST'], undefined)
+    assert.equal(settings['TROUPE_TRUSTED_PROXIES'], '1')
+    assert.match(readme, /^docker run -p 127\.0\.0\.1:8080:8080 -v notes:\/data --env-file notes\.env notes$/m)
+    assert.match(read('deploy/proxies/nginx.conf'), /^ {2}server 127\.0\.0\.1:8080;$/m)
   })
 
   it('refuses invalid options before it writes, without the value', async () => {

@@ -104,10 +104,20 @@ export async function setup(args: readonly string[]): Promise<number> {
     throw new UsageError('Name the file for the settings: troupe setup troupe.env')
   const terminal = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stdout }) : null
   try {
-    return await writeSettings(file, await answersOf(options, askAt(terminal)))
+    const answers = await answersOf(options, askAt(terminal))
+    warnOfPasswords(options)
+    return await writeSettings(file, answers)
   } finally {
     terminal?.close()
   }
+}
+
+function warnOfPasswords(given: Given): void {
+  for (const flag of ['database', 'smtp'] as const)
+    if ((URL.parse(given[flag] ?? '')?.password ?? '') !== '')
+      printError(
+        `Other users of this machine can see the password in --${flag} in the list of processes. Without the option, the command asks for it.`,
+      )
 }
 
 function askAt(terminal: Interface | null): Ask {
@@ -162,6 +172,8 @@ function problemOf({ isRequired = false, parse }: Question, answer: string): str
 async function writeSettings(file: string, answers: Answers): Promise<number> {
   const settings = new Map([
     ...answers,
+    // The port to which the proxies of examples/deploy forward.
+    [allOptions.port.env, '8080'],
     [allOptions.trustedProxies.env, '1'],
     [allOptions.secretKeys.env, generateKey()],
     [allOptions.metricsToken.env, randomToken(32)],
