@@ -28,7 +28,7 @@ const costs: Readonly<Record<string, Cost>> = {
   getRemoteItems: { statements: 2, rules: null },
   listHistory: { statements: 2, rules: null },
   undoChanges: { statements: 2, rules: null },
-  deleteHistory: { statements: 2, rules: null },
+  deleteHistory: { statements: 4, rules: null },
   exportActor: { statements: 20, inPages: 29, rules: null },
   getImport: { statements: 2, rules: null },
   importArchive: { statements: 4, rules: null },
