@@ -269,6 +269,7 @@ describe('examples/deploy/kubernetes.yaml', () => {
         'apps/v1 Deployment troupe',
         'v1 Service troupe',
         'policy/v1 PodDisruptionBudget troupe',
+        'networking.k8s.io/v1 NetworkPolicy troupe',
         'networking.k8s.io/v1 Ingress troupe',
       ],
     )
@@ -303,8 +304,42 @@ describe('examples/deploy/kubernetes.yaml', () => {
     const mounted = container.volumeMounts.map(({ name }) => name)
     assert.deepEqual(mounted.toSorted(), pod.volumes.map(({ name }) => name).toSorted())
     const place = container.volumeMounts.find(({ name }) => name === 'secrets')?.mountPath ?? ''
-    for (const [name, value] of Object.entries(data))
-      if (name.endsWith('_FILE')) assert.ok(value.startsWith(`${place}/`))
+    const read = Object.entries(data).flatMap(([name, value]) => (name.endsWith('_FILE') ? [value] : []))
+    const volume = pod.volumes.find(({ name }) => name === 'secrets')
+    const { items } = z
+      .object({ items: z.array(z.strictObject({ key: z.string(), path: z.string() })) })
+      .parse(volume?.['secret'])
+    assert.deepEqual(items.map(({ path }) => `${place}/${path}`).toSorted(), read.toSorted())
+    for (const { key, path } of items) assert.ok(key === path && key in secrets, key)
+  })
+
+  it('lets only the proxy and monitoring reach the port', () => {
+    const namespace = (name: string): object => ({
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+    })
+    assert.deepEqual((find('NetworkPolicy') as { spec: unknown }).spec, {
+      podSelector: { matchLabels: { app: 'troupe' } },
+      policyTypes: ['Ingress'],
+      ingress: [
+        {
+          from: [namespace('ingress-nginx'), namespace('monitoring')],
+          ports: [{ protocol: 'TCP', port: container.ports[0].containerPort }],
+        },
+      ],
+    })
+  })
+
+  it('leaves the size of bodies to the service, and keeps event streams open', () => {
+    const { metadata } = z
+      .object({ metadata: z.object({ annotations: z.record(z.string(), z.string()) }) })
+      .parse(find('Ingress'))
+    assert.deepEqual(metadata.annotations, {
+      'cert-manager.io/cluster-issuer': 'letsencrypt',
+      'nginx.ingress.kubernetes.io/proxy-body-size': '0',
+      'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off',
+      'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
+      'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600',
+    })
   })
 })
 
