@@ -116,14 +116,16 @@ export class History implements ListHistory {
   async keepValues(tx: Transaction, actorId: string, values: readonly ReplacingValue[], others = 0): Promise<number> {
     const [first] = values
     if (!this.isOn || first === undefined) return 0
-    const { now, maxPerActor } = this.#deps
+    const { now } = this.#deps
     const written = values.map(({ name, value, origin }) => ({ name, value, ...originOf(origin ?? tx.origin) }))
     this.#touch(actorId, values.length)
     const [only] = written
-    if (others >= maxPerActor) return markValues(tx, actorId, written, now())
+    if (!this.keepsBeside(others)) return markValues(tx, actorId, written, now())
     if (written.length === 1 && only !== undefined) return keepValue(tx, actorId, only, now(), this.#longest)
     return keepValues(tx, actorId, written, now(), this.#longest)
   }
+
+  readonly keepsBeside = (others: number): boolean => others < this.#deps.maxPerActor
 
   readonly keep = async (tx: Transaction, actorId: string, changes: readonly ListSteps[]): Promise<void> => {
     if (!this.isOn) return

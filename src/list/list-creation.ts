@@ -114,17 +114,25 @@ interface Removed {
 }
 
 /** Keeps the items of lists that are removed next, by three statements. Long and damaged lists are kept without items. */
-export async function keepDeletions(tx: Transaction, actorId: string, lists: readonly Removed[]): Promise<void> {
+export async function keepDeletions(
+  tx: Transaction,
+  actorId: string,
+  lists: readonly Removed[],
+  others = 0,
+): Promise<void> {
   const history = lists[0]?.at.history
   if (history === undefined) return
   const changes: ListSteps[] = []
+  const isKept = history.keepsBeside(others)
   const short: (Removed & { readonly read: ListHead })[] = []
   let [items, characters] = [0, 0]
   for (const { at, head } of lists) {
     const read = await readableOrNull(() => readHeadText(at.list, head))
-    items += read === null ? 0 : lengthOf(read)
-    characters += read?.bytes ?? 0
-    if (read !== null && canBeKept(items, characters)) short.push({ at, head, read })
+    if (read !== null) {
+      items += lengthOf(read)
+      characters += read.bytes ?? 0
+    }
+    if (isKept && read !== null && canBeKept(items, characters)) short.push({ at, head, read })
     else changes.push({ list: at.list, listId: read?.id ?? '', version: versionOf(at), steps: null })
   }
   const names = short.map(({ at }) => at.list)

@@ -17,6 +17,7 @@ import {
   deleteNamedProperties,
   findNamedProperties,
   type ListedProperty,
+  pageRows,
   type StoredProperty,
   type UnreadProperty,
 } from './property-store.ts'
@@ -43,12 +44,15 @@ export async function deleteProperties(
   const judged = await requireDeletable(deps, access, names)
   await runHooks(deps, access, judged)
   await deps.kindDeps.writer.change(access, async (tx, record, _actor, flush) => {
-    let following = judged.size
     const reads = { read: <T>(work: (q: Transaction) => Promise<T>): Promise<T> => work(tx) }
-    for await (const page of readPages(reads, id, {
-      isNeeded: ({ kind }) => holdsItems(kind),
-      names: names === null ? null : [...judged],
-    }))
+    const asked = names === null ? null : [...judged]
+    let following = judged.size
+    if (following > pageRows) {
+      // Others may have deleted many of the names meanwhile.
+      following = 0
+      for await (const page of readNamePages(reads, id, asked)) following += page.length
+    }
+    for await (const page of readPages(reads, id, { isNeeded: ({ kind }) => holdsItems(kind), names: asked }))
       for (const part of shortParts(page)) {
         if (names === null) requireJudged(deps, access, judged, part)
         following = Math.max(0, following - part.length)
@@ -140,6 +144,7 @@ async function deletePart(
       at: kindDeps.declared.addressOf(actor.id, name),
       head: content,
     })),
+    following,
   )
   const names = part.map(({ name }) => name)
   await deleteNamedProperties(tx, actor.id, names)

@@ -234,6 +234,39 @@ forEachService((start, dialect) => {
       }
     })
 
+    it('keeps the lists that it deletes when they may stay there, whatever else was deleted before (HTTP-43)', async () => {
+      const other: { delete?: () => Promise<void> } = {}
+      const service = await start({
+        historyPerActor: 300,
+        declare: (app) => app.property('z', { delete: async ({ value }) => (await other.delete?.(), value) }),
+      })
+      const actor = await service.createActor()
+      const deleted = async () => {
+        await actor.request('PUT', '/properties', { ...numbered(600, 1), z: 1 })
+        for (const name of ['a', 'y']) {
+          await actor.request('POST', '/properties', { [name]: { _type: 'list' } })
+          await actor.request('POST', `/properties/${name}`, '"one"')
+        }
+        await service.settled()
+        await actor.request('DELETE', '/history')
+        assert.equal((await actor.request('DELETE', '/properties')).status, 204)
+        const { store } = await service.app.running()
+        const rows = await store.read((q) =>
+          q.all<{ name: string }>(
+            `SELECT name FROM history
+             WHERE actor_id = $1 AND kind = 'list' AND operation = 'delete' AND content IS NOT NULL ORDER BY name`,
+            actor.id,
+          ),
+        )
+        return rows.map(({ name }) => name)
+      }
+      assert.deepEqual(await deleted(), ['y'])
+      other.delete = async () => {
+        assert.equal((await actor.request('PUT', '/properties', numbered(600, ''))).status, 204)
+      }
+      assert.deepEqual(await deleted(), ['a', 'y'])
+    })
+
     it('reads a long change once for as many subscriptions as one transaction may write (HTTP-43)', async () => {
       const service = await start()
       const actor = await service.createActor()

@@ -53,6 +53,8 @@ export interface ListSteps {
 /** Stores the steps of changes of lists, so that they can be taken back. */
 export interface ListHistory {
   readonly keep: (tx: Transaction, actorId: string, changes: readonly ListSteps[]) => Promise<void>
+  /** Whether content stays in the history when the same change makes this many other entries. */
+  readonly keepsBeside: (others: number) => boolean
 }
 
 /** The most steps of one change that are kept. A longer list is removed without a copy of its items. */
