@@ -91,6 +91,8 @@ export class History implements ListHistory {
   /** Number of entries of an actor since they were last counted. */
   readonly #touched = new Map<string, number>()
   #running: Promise<void> | undefined
+  /** Whether the hourly deletion is to run. It may become due while another one runs. */
+  #isHourDue = false
   #cancelTimer: Cancel | undefined
 
   constructor(deps: HistoryDeps) {
@@ -204,10 +206,15 @@ export class History implements ListHistory {
   }
 
   #tidy(isHourly: boolean): void {
+    this.#isHourDue ||= isHourly
     this.#running ??= runInBackground(async () => {
       try {
-        await this.#trim(isHourly)
-        if (isHourly) await this.#expire()
+        do {
+          const isHour = this.#isHourDue
+          this.#isHourDue = false
+          await this.#trim(isHour)
+          if (isHour) await this.#expire()
+        } while (this.#isHourDue)
       } catch (error) {
         this.#deps.log.warn({ error }, 'Cannot delete old entries of the history: the service will retry')
       }

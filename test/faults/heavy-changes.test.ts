@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { deleteHistory, keepValues, markValues } from '../../src/history/history-store.ts'
+import { History } from '../../src/history/history.ts'
 import { trimActor } from '../../src/history/trim.ts'
 import { known } from '../../src/json/json.ts'
 import { putValues } from '../../src/property/property-store.ts'
 import type { Store, Transaction } from '../../src/store/store.ts'
+import { TestLog } from '../../src/testing/log.ts'
 import { addRelationships } from '../support/heavy-actor.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestService } from '../support/service.ts'
@@ -130,6 +133,40 @@ forEachStore((dialect, open) => {
       )
       const stored = await store.read((q) => q.all<{ name: string }>('SELECT name FROM property ORDER BY name'))
       assert.deepEqual(stored, [{ name: 'two' }])
+    })
+  })
+})
+
+forEachStore((_dialect, open) => {
+  describe('the hourly deletion of old entries of the history', () => {
+    it('runs when it becomes due during the trim after many changes (HTTP-43)', async () => {
+      const store: Store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      const clock = new ManualClock(Date.parse('2026-11-27T12:00:00Z'))
+      const trim = Promise.withResolvers<void>()
+      const slow: Pick<Store, 'read' | 'write' | 'writeActor'> = {
+        read: (work) => store.read(work),
+        write: async (work, options) => {
+          await trim.promise
+          return store.write(work, options)
+        },
+        writeActor: (id, work, origin) => store.writeActor(id, work, origin),
+      }
+      const history = new History({
+        store: slow,
+        timers: clock.timers,
+        now: clock.now,
+        log: new TestLog('warn').log,
+        maxAgeMs: 60_000,
+        maxPerActor: 1000,
+        maxCharacters: 100_000,
+        isHooked: () => false,
+      })
+      await store.write((tx) => history.keepValues(tx, 'a', entries('n', 64)))
+      clock.pass(3_600_000)
+      trim.resolve()
+      await history.stop()
+      assert.deepEqual(await store.read((q) => q.get('SELECT COUNT(*) AS n FROM history')), { n: 0 })
     })
   })
 })
