@@ -13,7 +13,7 @@ const costs: Readonly<Record<string, Cost>> = {
   moveForm: { statements: 3, rules: null, bySession: true },
   historyPage: { statements: 8, rules: null, bySession: true },
   undoPage: { statements: 8, rules: null, bySession: true },
-  historyForm: { statements: 2, rules: null, bySession: true },
+  historyForm: { statements: 4, rules: null, bySession: true },
   undoForm: { statements: 2, rules: null, bySession: true },
   passkeysPage: { statements: 7, rules: null, bySession: true },
   passkeysForm: { statements: 21, rules: null, bySession: true },
