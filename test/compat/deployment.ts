@@ -23,17 +23,33 @@ function inFolder(check: (folder: string) => Promise<unknown>): () => Promise<vo
   }
 }
 
-/** The server is part of a whole configuration, with a certificate that exists. */
-async function testNginx(folder: string): Promise<void> {
+/** Returns the text of a proxy's file with a certificate that exists. */
+function withCertificate(folder: string, file: string): string {
   const { key, cert } = selfSigned({ names: ['club.example.com'] })
   writeFileSync(join(folder, 'key.pem'), key)
   writeFileSync(join(folder, 'cert.pem'), cert)
-  const server = readFileSync(join(deploy, 'proxies', 'nginx.conf'), 'utf8')
+  return readFileSync(join(deploy, 'proxies', file), 'utf8')
     .replaceAll(/\/etc\/letsencrypt\/\S+\/fullchain\.pem/g, join(folder, 'cert.pem'))
     .replaceAll(/\/etc\/letsencrypt\/\S+\/privkey\.pem/g, join(folder, 'key.pem'))
+}
+
+async function testNginx(folder: string): Promise<void> {
   const path = join(folder, 'nginx.conf')
-  writeFileSync(path, `pid ${folder}/pid;\nevents {}\nhttp {\n${server}}\n`)
+  writeFileSync(path, `pid ${folder}/pid;\nevents {}\nhttp {\n${withCertificate(folder, 'nginx.conf')}}\n`)
   await run('nginx', ['-t', '-c', path])
+}
+
+/** The modules that the first line of the file names, and those that each configuration needs. */
+const apacheModules = ['mpm_event', 'authz_core', 'alias', 'ssl', 'headers', 'proxy', 'proxy_http', 'unique_id']
+
+async function testApache(folder: string): Promise<void> {
+  const path = join(folder, 'apache.conf')
+  const modules = apacheModules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so\n`)
+  writeFileSync(
+    path,
+    `ServerRoot ${folder}\nErrorLog ${folder}/error.log\n${modules.join('')}${withCertificate(folder, 'apache.conf')}`,
+  )
+  await run('apache2', ['-t', '-f', path])
 }
 
 type Check = readonly [client: string, program: string, source: string, flow: string, expected: string]
@@ -63,6 +79,10 @@ export const deploymentRows: readonly CompatRow[] = [
   row(
     ['nginx', 'nginx', 'https://nginx.org/en/docs/switches.html', '`proxies/nginx.conf`', 'is valid'],
     inFolder(testNginx),
+  ),
+  row(
+    ['Apache', 'apache2', 'https://httpd.apache.org/docs/2.4/programs/httpd.html', '`proxies/apache.conf`', 'is valid'],
+    inFolder(testApache),
   ),
   row(
     ['Caddy', 'caddy', 'https://caddyserver.com/docs/command-line', '`proxies/Caddyfile`', 'is valid'],

@@ -103,7 +103,10 @@ async function useThrough({ service }: World, proxied: string, proxy: ChildProce
   ending.abort()
 }
 
-const nginx = (port: number, target: string, folder: string): string => `daemon off;
+/** Workers of nginx that root starts run as another user, who may not write in the folder. */
+const workers = process.getuid?.() === 0 ? 'user root;\n' : ''
+
+const nginx = (port: number, target: string, folder: string): string => `${workers}daemon off;
 pid ${folder}/pid;
 error_log stderr;
 events {}
