@@ -40,8 +40,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const quotas = new Quotas(limitsIn(config))
   const tracing = new Tracing(release)
   const traced = new TracedStore(options.wrapStore?.(opened) ?? opened, tracing)
-  const counting = new QuotaStore(traced, quotas, (quota) => metrics.quotaRefused(quota.name))
-  const store = new CatchUpStore(counting)
+  const mail = new MailPort(log)
+  const store = new CatchUpStore(countingStore(traced, { quotas, metrics, mail }))
   addUsageGauges(metrics, store)
   const { now } = store
   const keyCheck = new KeyCheck(store, keyRing, options.tables, now)
@@ -82,11 +82,21 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     tracing,
     live: new Live({ store, afterCommit: store.afterCommit, timers, now, log }),
     handles: new ActorHandles(),
-    mail: new MailPort(log),
+    mail,
     redeclared,
     continued: continuedOf(incarnation),
   }
   return { runtime, keyCheck }
+}
+
+function countingStore(
+  store: Store,
+  { quotas, metrics, mail }: Pick<Runtime, 'quotas' | 'metrics' | 'mail'>,
+): QuotaStore {
+  return new QuotaStore(store, quotas, {
+    refused: (quota) => metrics.quotaRefused(quota.name),
+    near: (actorId) => mail.event({ kind: 'quota', actorId }),
+  })
 }
 
 function openDatabase({ config, inMemory }: RuntimeOptions, database: Omit<StoreOptions, 'url'>): Promise<Store> {

@@ -1,5 +1,6 @@
 /** Acts of an owner about archives of the actor. */
 import type { Actor } from '../actor/actor.ts'
+import type { MailPort } from '../app/background/mail-port.ts'
 import { ServiceError } from '../errors.ts'
 import { type Acting, noteIfOwner } from '../observe/own-acts.ts'
 import type { SignInAge } from '../permission/sign-in-age.ts'
@@ -12,6 +13,7 @@ export interface ArchiveActsDeps {
   readonly archives: Pick<Archives, 'export'>
   readonly imports: Pick<ArchiveImports, 'begin' | 'stop'>
   readonly signInAge: SignInAge
+  readonly mail: Pick<MailPort, 'event'>
 }
 
 type ActingAtActor = Acting & { readonly actor: Actor }
@@ -27,7 +29,12 @@ export class ArchiveActs {
   export(by: ActingAtActor): AsyncGenerator<string, void> {
     this.#deps.signInAge.require(by.caller)
     noteIfOwner(by, 'archive.export')
-    return this.#deps.archives.export(by.actor, by.caller)
+    return this.#exported(by)
+  }
+
+  async *#exported({ actor, caller }: ActingAtActor): AsyncGenerator<string, void> {
+    yield* this.#deps.archives.export(actor, caller)
+    if (caller.kind === 'creator') await this.#deps.mail.event({ kind: 'export', actorId: actor.id })
   }
 
   /** Begins an import. @throws ServiceError like `ArchiveImports.begin` */

@@ -39,6 +39,6 @@ export function createArchives(runtime: Runtime, { property, job, objects }: Arc
     archives,
     imports,
     recordImports,
-    archiveActs: new ArchiveActs({ archives, imports, signInAge: new SignInAge(runtime) }),
+    archiveActs: new ArchiveActs({ archives, imports, signInAge: new SignInAge(runtime), mail: runtime.mail }),
   }
 }

@@ -12,6 +12,7 @@ import {
   type StoredActor,
 } from '../actor/actor-store.ts'
 import { exportActor, type ExportDeps, wholeView } from '../archive/export-actor.ts'
+import type { MailPort } from '../app/background/mail-port.ts'
 import type { Config } from '../config/options.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
@@ -58,6 +59,7 @@ export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | '
   readonly log: Log
   readonly metrics: Pick<Metrics, 'jobRun'>
   readonly live: Pick<Live, 'record'>
+  readonly mail: Pick<MailPort, 'event'>
   readonly config: Pick<Config, 'movedDays' | 'formerBaseUrls'>
   readonly addressRules: PeerPolicy
   /** Whether an import runs, which would continue during the move. */
@@ -157,6 +159,7 @@ export class Departures {
       await this.#deps.live.record(tx, locked, 'move', [actor.id])
     })
     wake(actor.id)
+    await this.#deps.mail.event({ kind: 'move_started', actorId: actor.id, to: url })
     return { url, state: 'moving', reason: '', begunAt, claimUrl: claimUrlOf(url, secrets.claim) }
   }
 
@@ -273,6 +276,7 @@ export class Departures {
       if (!(await store.write((tx) => this.#pause(tx, actorId)))) throw new NotNow()
       await this.#send(actor, departure, signal)
       if (!(await this.#handOver(departure, job))) return
+      await this.#deps.mail.event({ kind: 'move_finished', actorId, to: departure.url })
     }
     const outcome = await this.#call(departure, 'POST', '/activation')
     if (isAccepted(outcome)) return this.#confirmed(actorId, outcome)

@@ -7,6 +7,8 @@ export interface RequestContext {
   readonly requestId: string
   /** Describes the device of the request, such as `Firefox on Linux`. */
   readonly device?: () => string
+  /** The language of the pages that the browser of the request sees, a BCP 47 tag. */
+  readonly language?: () => string
   actorId: string | null
   peerId: string | null
   /** Length of the chain of changes, each triggered by the previous one, that led to this request. Default: 0. */

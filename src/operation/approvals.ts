@@ -3,6 +3,7 @@
  * `/<actor>/approvals`, never through the caller. An approval covers one call of one caller to one operation with exactly
  * these arguments. The first such call consumes the approval, in any process.
  */
+import type { MailPort } from '../app/background/mail-port.ts'
 import type { Caller } from '../caller.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { digestOf } from '../json/canonical.ts'
@@ -13,7 +14,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { randomToken } from '../secret/random.ts'
 import { open, seal } from '../secret/sealed.ts'
 import { approvalArguments, bindingOf } from '../secret/sealed-columns.ts'
-import type { Store } from '../store/store.ts'
+import type { AfterCommit, Store } from '../store/store.ts'
 import {
   type ApprovalKind,
   type StoredApproval,
@@ -66,6 +67,8 @@ export interface ApprovalsDeps {
   readonly addressOf: (actorId: string, approvalId: string) => string
   /** Records the owner's decision in the audit log, after the decision is stored. */
   readonly note: (approval: Omit<StoredApproval, 'digest' | 'arguments'>, decided: Decided) => void
+  readonly mail: Pick<MailPort, 'event'>
+  readonly afterCommit: AfterCommit
   readonly now: () => number
 }
 
@@ -151,7 +154,7 @@ export class Approvals {
    *   JSON cannot represent, because the owner could not review them.
    */
   async ask({ actor, caller }: Asker, called: Called, { given, input }: CallInput): Promise<ApprovalAnswer> {
-    const { store, live, now } = this.#deps
+    const { store, live, now, mail, afterCommit } = this.#deps
     const shown = fromPlain(input)
     const sent = fromPlain(given)
     if (Math.max(shown.length, sent.length) > longestArguments) return { answer: 'unseen' }
@@ -179,7 +182,8 @@ export class Approvals {
       if (found?.state === 'denied') return { answer: 'denied' }
       if (found !== null) return this.#waiting(found)
       await deleteExpiredApprovals(tx, at, tx.isSharded ? actor.id : null)
-      if ((await countWaiting(tx, actor.id, caller.peerId, at)) >= maxWaiting) {
+      const waiting = await countWaiting(tx, actor.id, caller.peerId, at)
+      if (waiting >= maxWaiting) {
         throw new ServiceError(
           'too_many_requests',
           'Cannot request approval: too many calls of this client wait for the owner',
@@ -191,6 +195,12 @@ export class Approvals {
       const row = this.#newRow(key, called, `{"input":${shown},"given":${sent}}`, at)
       await insertApproval(tx, row)
       await live.record(tx, locked, 'approvals', [row.approvalId])
+      const url = this.#urlOf(row)
+      // A caller with many calls causes one message.
+      if (waiting === 0)
+        afterCommit(tx, () =>
+          mail.event({ kind: 'approval', actorId: actor.id, peerId: caller.peerId, operation: called.name, url }),
+        )
       return this.#waiting(row)
     })
   }
@@ -289,8 +299,13 @@ export class Approvals {
     }
   }
 
-  #waiting({ actorId, approvalId, expiresAt }: StoredApproval): ApprovalAnswer {
-    return { answer: 'waiting', approvalId, url: this.#deps.addressOf(actorId, approvalId), expiresAt }
+  #waiting(row: StoredApproval): ApprovalAnswer {
+    const { approvalId, expiresAt } = row
+    return { answer: 'waiting', approvalId, url: this.#urlOf(row), expiresAt }
+  }
+
+  #urlOf({ actorId, approvalId }: StoredApproval): string {
+    return this.#deps.addressOf(actorId, approvalId)
   }
 
   #shown({ digest: _digest, arguments: sealed, ...row }: StoredApproval): Approval {

@@ -17,7 +17,9 @@ export function createOperations(runtime: Runtime, { permission, auditLog }: Ope
   const handleOf = handles.of
   const approvals = new Approvals({
     store,
+    afterCommit: store.afterCommit,
     live,
+    mail: runtime.mail,
     keyRing,
     addressOf: (actorId, approvalId) => {
       // Without pages, the address is the API endpoint, which works for the owner in every configuration.

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { MailPort } from '../app/background/mail-port.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
@@ -82,6 +83,7 @@ export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly writeRepair: (queue: QueueKey, options: { readonly hasState: boolean }) => Promise<boolean>
   /** Notifies watching pages and clients of an outcome. */
   readonly announce: (queue: QueueKey) => Promise<void>
+  readonly mail: Pick<MailPort, 'event'>
   readonly now: () => number
   readonly random: () => number
   readonly log: Log
@@ -107,6 +109,7 @@ export interface BatchResult {
 
 /** Delay of a queue that could not be sent for a reason other than its peer. */
 const pauseMs = 1000
+const dayMs = 86_400_000
 const leastCompressedBytes = 1024
 /** Limits of a batch. A revoked right takes effect with the next batch, `longestBatchMs` later at the latest. */
 const batchSize = { most: 100, characters: 2048 }
@@ -422,7 +425,8 @@ export class DeliveryBatches {
     const { now, random } = this.#deps
     const repair = repairAfter(state.repair, last, now(), random())
     const isHealthy = circuit.failures === 0 && repair.at === null
-    const hasMore = this.#commits.ask({
+    const failingSince = isHealthy ? null : (state.failingSince ?? now())
+    const committed = this.#commits.ask({
       queue,
       leasedUntil: until,
       ...progressOf(last, sent.at(-2)?.covers ?? 0),
@@ -431,13 +435,22 @@ export class DeliveryBatches {
       repairWasAt: state.repair.at,
       isRepaired: state.repair.at !== null && repair.at === null,
       isWhole: last.isWhole && last.verdict.kind === 'delivered',
-      failingSince: isHealthy ? null : (state.failingSince ?? now()),
+      failingSince,
       attempts: sent.map(({ attempt }) => attempt),
       circuit: isSame(circuit, state.circuit) ? null : last.onCircuit,
     })
+    const hasMore = this.#reported(queue, failingSince, committed)
     this.#announce(queue, state, hasMore)
     const hasErased = sent.some(({ isErasure }) => isErasure)
     return { attempted: covers, reached: circuit.failures === 0, hasErased, hasMore }
+  }
+
+  /** Notifies the owner of a failure that lasts. */
+  async #reported<T>({ actorId, peerId }: QueueKey, since: number | null, committed: Promise<T>): Promise<T> {
+    const result = await committed
+    const { now, mail } = this.#deps
+    if (since !== null && now() - since >= dayMs) await mail.event({ kind: 'failing', actorId, peerId, since })
+    return result
   }
 
   /** Runs after the commit, and only while a page or client watches the actor. */

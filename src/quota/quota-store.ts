@@ -22,6 +22,16 @@ interface Effect {
   readonly actorAt: number
 }
 
+/** The share of a limit from which changes count as near. */
+const nearShare = 0.9
+
+interface QuotaEvents {
+  /** Called with the quota of each refused change. */
+  readonly refused: (quota: Quota) => void
+  /** Called after a change that may have come near a limit of the actor. */
+  readonly near: (actorId: string) => Promise<void>
+}
+
 /** A statement that is not in this many has its effect read again. */
 const maxKnown = 2000
 /** UTF-8 bytes of one character of a string, at most. */
@@ -31,25 +41,27 @@ const leastOfRow = 4
 
 export class QuotaStore extends WrappedStore {
   readonly #quotas: Quotas
-  readonly #refused: (quota: Quota) => void
+  readonly #events: QuotaEvents
   readonly #effects = new Map<string, Effect | null>()
   /** The most that earlier changes of the same transaction may have added since the row was read. */
   readonly #earlier = new WeakMap<LockedActor, Growth>()
 
-  /** @param refused Called with the quota of each refused change. */
-  constructor(inner: Store, quotas: Quotas, refused: (quota: Quota) => void) {
+  constructor(inner: Store, quotas: Quotas, events: QuotaEvents) {
     super(inner)
     this.#quotas = quotas
-    this.#refused = refused
+    this.#events = events
   }
 
   override write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {
-    return super.write(async (tx) => {
-      const metered = new Metered(tx, (sql) => this.#effectOf(sql))
-      const result = await work(metered)
-      for (const [actorId, growth] of metered.growths) await this.#requireRoom(tx, actorId, growth, null)
-      return result
-    }, how)
+    return this.#reporting((near) =>
+      super.write(async (tx) => {
+        near.clear()
+        const metered = new Metered(tx, (sql) => this.#effectOf(sql))
+        const result = await work(metered)
+        for (const [actorId, growth] of metered.growths) await this.#requireRoom(tx, { actorId, growth, near }, null)
+        return result
+      }, how),
+    )
   }
 
   /** @throws ServiceError `quota_exceeded`, as do changes in `write` */
@@ -58,20 +70,31 @@ export class QuotaStore extends WrappedStore {
     work: (tx: Transaction, actor: LockedActor) => Promise<T>,
     origin?: string,
   ): Promise<T> {
-    return super.writeActor(
-      actorId,
-      async (tx, actor) => {
-        const before = await this.#before(tx, actor)
-        const metered = new Metered(tx, (sql) => this.#effectOf(sql))
-        const result = await work(metered, actor)
-        for (const [id, growth] of metered.growths)
-          await this.#requireRoom(tx, id, growth, id === actorId ? before : null)
-        const growth = metered.growths.get(actorId)
-        if (growth !== undefined) this.#remember(actor, growth)
-        return result
-      },
-      origin,
+    return this.#reporting((near) =>
+      super.writeActor(
+        actorId,
+        async (tx, actor) => {
+          near.clear()
+          const before = await this.#before(tx, actor)
+          const metered = new Metered(tx, (sql) => this.#effectOf(sql))
+          const result = await work(metered, actor)
+          for (const [id, growth] of metered.growths)
+            await this.#requireRoom(tx, { actorId: id, growth, near }, id === actorId ? before : null)
+          const growth = metered.growths.get(actorId)
+          if (growth !== undefined) this.#remember(actor, growth)
+          return result
+        },
+        origin,
+      ),
     )
+  }
+
+  /** Reports the actors that a change brought near a limit, after its commit. */
+  async #reporting<T>(change: (near: Set<string>) => Promise<T>): Promise<T> {
+    const near = new Set<string>()
+    const result = await change(near)
+    for (const actorId of near) await this.#events.near(actorId)
+    return result
   }
 
   /**
@@ -107,37 +130,48 @@ export class QuotaStore extends WrappedStore {
     else earlier.addAll(growth)
   }
 
-  async #requireRoom(tx: Transaction, actorId: string, growth: Growth, before: Before | null): Promise<void> {
+  async #requireRoom(tx: Transaction, grown: Grown, before: Before | null): Promise<void> {
+    const { actorId, growth, near } = grown
     if (this.#quotas.isExempt(actorId)) return
-    if (tx.isSharded) return this.#requireRoomByBounds(tx, actorId, growth, before)
+    if (tx.isSharded) return this.#requireRoomByBounds(tx, grown, before)
     const inDoubt = [...growth.most.keys()].filter((quota) => {
       const had = before?.of(quota) ?? null
       if (had === null) return true
-      return growth.after(quota, before?.slack?.after(quota, had) ?? had) > this.#quotas.limitOf(quota)
+      const most = growth.after(quota, before?.slack?.after(quota, had) ?? had)
+      if (this.#isNear(quota, most)) near.add(actorId)
+      return most > this.#quotas.limitOf(quota)
     })
     // Changes without the lock must not count at the same time. The lock of a foreign key does not exclude this one.
     if (before === null && inDoubt.length > 0)
       await tx.run('UPDATE actor SET used_bytes = used_bytes WHERE id = $1', actorId)
-    this.#requireWithin(await quotaCounts(tx, actorId, inDoubt), before)
+    this.#requireWithin(await quotaCounts(tx, actorId, inDoubt), grown, before)
   }
 
-  async #requireRoomByBounds(tx: Transaction, actorId: string, growth: Growth, before: Before | null): Promise<void> {
+  async #requireRoomByBounds(tx: Transaction, grown: Grown, before: Before | null): Promise<void> {
+    const { actorId, growth, near } = grown
     // This locks the actor, so that changes without its lock do not count at the same time.
     const bounds = await raiseBounds(tx, actorId, growth)
     const inDoubt = [...growth.most.keys()].filter(
       (quota) => quota.kept === undefined || bounds[quota.kept] > this.#quotas.limitOf(quota),
     )
+    if (this.#quotas.declared.some((quota) => quota.kept !== undefined && this.#isNear(quota, bounds[quota.kept])))
+      near.add(actorId)
     const counts = await quotaCounts(tx, actorId, inDoubt)
-    this.#requireWithin(counts, before)
+    this.#requireWithin(counts, grown, before)
     await setBounds(tx, actorId, counts)
   }
 
-  #requireWithin(counts: ReadonlyMap<Quota, number>, before: Before | null): void {
+  #isNear(quota: Quota, count: number): boolean {
+    return count >= this.#quotas.limitOf(quota) * nearShare
+  }
+
+  #requireWithin(counts: ReadonlyMap<Quota, number>, { actorId, near }: Grown, before: Before | null): void {
     for (const [quota, used] of counts) {
       const limit = this.#quotas.limitOf(quota)
+      if (this.#isNear(quota, used)) near.add(actorId)
       // An actor that has more than the limit, because it was lowered, may still change what it has.
       if (used <= Math.max(limit, before?.of(quota) ?? 0)) continue
-      this.#refused(quota)
+      this.#events.refused(quota)
       throw quotaExceeded({ quota, used, limit })
     }
   }
@@ -156,6 +190,14 @@ interface Before {
   readonly of: (quota: Quota) => number | null
   /** The most by which the counts may have grown since. */
   readonly slack: Growth | null
+}
+
+/** The growth of an actor by a change. */
+interface Grown {
+  readonly actorId: string
+  readonly growth: Growth
+  /** Receives the actors that may be near a limit. */
+  readonly near: Set<string>
 }
 
 /** The most that the quotas of an actor can have grown. */

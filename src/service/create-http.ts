@@ -3,6 +3,7 @@ import { Attributes } from '../actor/attributes.ts'
 import { Passphrases } from '../actor/passphrases.ts'
 import { Authentication, type BearerKind } from '../auth/authenticate.ts'
 import type { ServiceError } from '../errors.ts'
+import type { HttpRequest } from '../http/edge/request.ts'
 import type { Languages } from '../pages/languages/languages.ts'
 import type { PageSet } from '../pages/shared/page-set.ts'
 import { callbackState } from '../replica/callback-state.ts'
@@ -36,6 +37,7 @@ type MadeHere =
   | 'health'
   | 'pages'
   | 'languages'
+  | 'languageOf'
   | 'errorPage'
   | 'featureActs'
   | 'featureNames'
@@ -74,6 +76,7 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
     freshSignIn: new FreshSignIn({ ...runtime, providers: rooms.providers }),
     pages,
     languages,
+    languageOf: (request: HttpRequest) => languages.of(request).tag,
     health,
     featureActs,
     featureNames,

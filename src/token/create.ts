@@ -1,3 +1,4 @@
+import { currentContext } from '../observe/context.ts'
 import type { Runtime } from '../runtime.ts'
 import { Uses } from './last-used.ts'
 import { OneTime } from './one-time.ts'
@@ -7,7 +8,7 @@ import { Tokens } from './tokens.ts'
 
 export type TokenModule = ReturnType<typeof createTokens>
 
-export function createTokens({ config, store, log, now, keyRing, metrics }: Runtime) {
+export function createTokens({ config, store, log, now, keyRing, metrics, mail }: Runtime) {
   const oneTime = new OneTime(keyRing, now)
   return {
     tokens: new Tokens({
@@ -16,6 +17,12 @@ export function createTokens({ config, store, log, now, keyRing, metrics }: Runt
       now,
       maxSessionDays: config.maxSessionDays,
       onSession: (tx, grant) => store.afterCommit(tx, () => metrics.tokensIssued('session', grant)),
+      onSignIn: (tx, { actorId, device }) =>
+        store.afterCommit(tx, async () => {
+          const language = currentContext()?.language?.()
+          if (language !== undefined) await mail.setLanguage(actorId, language)
+          await mail.event({ kind: 'sign_in', actorId, device })
+        }),
     }),
     oneTime,
     spaSessions: new SpaSessions(store, oneTime),

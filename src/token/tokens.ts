@@ -41,6 +41,8 @@ export interface TokensDeps {
   readonly policy?: RefreshPolicy
   /** Runs for each pair of session tokens, in the transaction that issues them. */
   readonly onSession?: (tx: Transaction, grant: Beginning | 'refresh_token') => void
+  /** Called in the transaction that begins a session. */
+  readonly onSignIn?: (tx: Transaction, session: Pick<Chain, 'actorId' | 'device'>) => void
 }
 
 export interface NewSession {
@@ -103,7 +105,10 @@ export class Tokens {
   ): Promise<IssuedTokens> {
     const chain = this.#newChain(session, client)
     await insertChain(tx, chain)
-    if (client === null) this.#deps.onSession?.(tx, session.beganWith)
+    if (client === null) {
+      this.#deps.onSession?.(tx, session.beganWith)
+      this.#deps.onSignIn?.(tx, session)
+    }
     return this.#issue(tx, chain, { identifier: session.identifier, now: chain.createdAt, until })
   }
 

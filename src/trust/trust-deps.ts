@@ -1,6 +1,7 @@
 /** Dependencies that the files of this room share. */
 import type { Actor } from '../actor/actor.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
+import type { MailPort } from '../app/background/mail-port.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Notice } from '../outbox/notice.ts'
 import type { FirstAttempts } from '../outbox/notices.ts'
@@ -8,14 +9,14 @@ import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import type { LockedActor, Store, Transaction } from '../store/store.ts'
+import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'
 import type { TrustCalls } from './handshake/peer-calls.ts'
 import type { Trust } from './trust.ts'
 
 export type Self = Pick<Actor, 'id' | 'creator'>
 
 export interface TrustDeps {
-  readonly store: Store
+  readonly store: Store & { readonly afterCommit: AfterCommit }
   readonly keyRing: KeyRing
   readonly registry: Registry
   readonly log: Log
@@ -23,6 +24,7 @@ export interface TrustDeps {
   readonly now: () => number
   readonly times: PeerTimes
   readonly baseUrl: string
+  readonly mail: Pick<MailPort, 'event'>
   /** The application's type, as peers receive it. */
   readonly type: string
   readonly handleOf: (actor: Self) => ActorHandle

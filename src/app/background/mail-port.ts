@@ -1,7 +1,7 @@
 /** Messages to people. Rooms hand them over after their commit, and the feature that sends them connects itself. */
 import type { Log } from '../../observe/log.ts'
 
-/** A message of the service. Without `email`, it goes to the verified address of the owner. */
+/** A message that a person has requested by an action on a page. */
 export type ServiceMail =
   | {
       readonly kind: 'sign_in_link'
@@ -19,35 +19,64 @@ export type ServiceMail =
       readonly language: string
     }
 
-type Post = (mail: ServiceMail) => Promise<void>
+/** An event of an actor that its owner may receive a message about, at the verified address. */
+export type OwnerEvent = { readonly actorId: string } & (
+  | { readonly kind: 'approval'; readonly peerId: string; readonly operation: string; readonly url: string }
+  | { readonly kind: 'sign_in'; readonly device: string }
+  /** Updates for a peer fail since this time, in Unix milliseconds. */
+  | { readonly kind: 'failing'; readonly peerId: string; readonly since: number }
+  | { readonly kind: 'invitation'; readonly peerId: string }
+  | { readonly kind: 'move_started' | 'move_finished'; readonly to: string }
+  | { readonly kind: 'export' }
+  /** A change came near a quota. */
+  | { readonly kind: 'quota' }
+)
+
+export interface MailReceiver {
+  readonly post: (mail: ServiceMail) => Promise<void>
+  readonly event: (event: OwnerEvent) => Promise<void>
+  readonly setLanguage: (actorId: string, language: string) => Promise<void>
+}
 
 export class MailPort {
   readonly #log: Pick<Log, 'warn'>
-  #post: Post | null = null
+  #receiver: MailReceiver | null = null
 
   constructor(log: Pick<Log, 'warn'>) {
     this.#log = log
   }
 
   /** Sets the sender. Called at most once, before the first request, and only when messages can be sent. */
-  connect(post: Post): void {
-    this.#post = post
+  connect(receiver: MailReceiver): void {
+    this.#receiver = receiver
   }
 
   /** Whether messages can be sent. */
   get isConnected(): boolean {
-    return this.#post !== null
+    return this.#receiver !== null
   }
 
   /** Stores a message that is sent behind the response. Rejects when it cannot be stored. */
   async post(mail: ServiceMail): Promise<void> {
-    await this.#post?.(mail)
+    await this.#receiver?.post(mail)
   }
 
   /** Like `post`, but a failure is only logged, because the event of the message has happened. */
-  async notify(mail: ServiceMail): Promise<void> {
-    await this.post(mail).catch((error: unknown) => {
-      this.#log.warn({ error, kind: mail.kind }, 'Cannot store a message to a person')
-    })
+  notify(mail: ServiceMail): Promise<void> {
+    return this.#tried(mail.kind, this.post(mail))
+  }
+
+  /** Stores the message about an event, if the owner wants it. A failure is only logged. */
+  async event(event: OwnerEvent): Promise<void> {
+    if (this.#receiver !== null) await this.#tried(event.kind, this.#receiver.event(event))
+  }
+
+  /** Stores the language of the owner's messages. A failure is only logged. */
+  async setLanguage(actorId: string, language: string): Promise<void> {
+    if (this.#receiver !== null) await this.#tried('language', this.#receiver.setLanguage(actorId, language))
+  }
+
+  async #tried(kind: string, work: Promise<void>): Promise<void> {
+    await work.catch((error: unknown) => this.#log.warn({ error, kind }, 'Cannot store a message to a person'))
   }
 }

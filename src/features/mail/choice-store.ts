@@ -6,7 +6,7 @@ import { choice } from '../../table/shapes.ts'
 import type { Table } from '../../table/table.ts'
 
 /** The kinds that an owner can turn off. The others concern the security of the actor. */
-export const optionalKinds = ['application'] as const
+export const optionalKinds = ['application', 'approval', 'invitation', 'failing', 'export', 'quota'] as const
 export type OptionalKind = (typeof optionalKinds)[number]
 
 export const mailChoiceTable: Table = {

@@ -11,6 +11,7 @@ import { deleteOldMail } from './mail-store.ts'
 import { Mails } from './mails.ts'
 import type { MailTransport } from './message.ts'
 import { mailOptions } from './options.ts'
+import { OwnerMails } from './owner-mails.ts'
 import { MailSender } from './sender.ts'
 import { parseSender, publicHostOf, type Sender, smtpServerOf } from './smtp-settings.ts'
 
@@ -37,8 +38,14 @@ export function createMail(core: Core) {
       return systemActorId
     },
   })
-  mail.connect((message) => mails.post(message))
-  return { workers: [worker, cleaning], mails }
+  const ownerMails = new OwnerMails({ ...core, mails, hasPages: core.config.webUi })
+  const forgetting = new Cleaning(core, 'reports of quotas', () => ownerMails.forgetCalm())
+  mail.connect({
+    post: (message) => mails.post(message),
+    event: ownerMails.event,
+    setLanguage: ownerMails.setLanguage,
+  })
+  return { workers: [worker, cleaning, forgetting], mails }
 }
 
 /** @throws ConfigError for a server without a sender. */

@@ -2,6 +2,7 @@ import { ServiceError } from '../../errors.ts'
 import { defineFeature } from '../feature.ts'
 import { mailChoiceTable } from './choice-store.ts'
 import { createMail, sendsMail } from './create.ts'
+import { mailNoteTable } from './note-store.ts'
 import { mailOptions } from './options.ts'
 import { mailPages } from './page.ts'
 import { mailRoutes } from './routes.ts'
@@ -10,7 +11,7 @@ import { mailTable } from './tables.ts'
 /** Messages to people by email. */
 export const mail = defineFeature({
   name: 'mail',
-  tables: [mailTable, mailChoiceTable],
+  tables: [mailTable, mailChoiceTable, mailNoteTable],
   options: mailOptions,
   pages: mailPages,
   sendsMail,

@@ -7,17 +7,20 @@ import type { MailMessage, MailOptions, MailResult } from '../../app/background/
 import type { ServiceMail } from '../../app/background/mail-port.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Languages } from '../../pages/languages/languages.ts'
-import type { Limiter } from '../../rate-limit/limiter.ts'
+import type { Log } from '../../observe/log.ts'
+import type { PageLanguage } from '../../pages/languages/language.ts'
+import type { Demand, Limiter } from '../../rate-limit/limiter.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { randomId } from '../../secret/random.ts'
 import type { Account } from '../../sign-in/account-store.ts'
 import type { Accounts } from '../../sign-in/accounts.ts'
 import type { Store } from '../../store/store.ts'
 import { requireMessage } from './application-mail.ts'
-import { findDeclined, type OptionalKind } from './choice-store.ts'
+import { findDeclined, type OptionalKind, optionalKinds } from './choice-store.ts'
 import { type Letter, written } from './letter.ts'
 import { findMail, insertMail } from './mail-store.ts'
 import type { MailContent, MailKind } from './message.ts'
+import { findLanguage } from './note-store.ts'
 import { sealContent } from './tables.ts'
 import { unsubscribeUrl } from './unsubscribe.ts'
 
@@ -29,6 +32,7 @@ export interface MailsDeps {
   readonly limiter: Pick<Limiter, 'charge'>
   readonly accounts: Pick<Accounts, 'find'>
   readonly identity: { readonly name: string }
+  readonly log: Pick<Log, 'info'>
   readonly baseUrl: string
   readonly wake: (actorId: string) => void
   /** Returns the id of the actor that has the messages to people who may have no actor. Creates the actor first. */
@@ -42,7 +46,23 @@ const dayMs = 1440 * minuteMs
 const lifetimeMs: Readonly<Record<MailKind, number>> = {
   sign_in_link: 10 * minuteMs,
   verification: dayMs,
+  // Like the call that waits for the owner.
+  approval: 15 * minuteMs,
+  new_device: 3 * dayMs,
+  move: 3 * dayMs,
   application: 3 * dayMs,
+  invitation: 3 * dayMs,
+  failing: dayMs,
+  export: 3 * dayMs,
+  quota: dayMs,
+}
+
+/** A message to the owner of an actor. */
+export interface OwnerMail {
+  readonly actorId: string
+  readonly kind: Exclude<MailKind, 'sign_in_link' | 'verification' | 'application'>
+  /** Composes the message in the language of the owner. */
+  readonly compose: (language: PageLanguage) => Promise<Pick<Letter, 'words' | 'url'>>
 }
 
 export class Mails {
@@ -61,9 +81,37 @@ export class Mails {
     await this.#store(actorId, mail.kind, { to: mail.email, ...content }, randomId())
   }
 
+  /**
+   * Stores a message to the owner, unless the owner has turned its kind off or has no verified address. Each kind has a limit
+   * for the actor, beyond which messages are left out, so that no peer or application can flood the owner.
+   */
+  async toOwner({ actorId, kind, compose }: OwnerMail): Promise<void> {
+    const { identity, log } = this.#deps
+    const optional = optionalKinds.find((each) => each === kind)
+    const to = await this.#addressOf(actorId)
+    if (to === null || (optional !== undefined && (await this.#isDeclined(actorId, optional)))) return
+    try {
+      const own = { limit: 'mail/pair', of: JSON.stringify([actorId, kind, to]) } as const
+      // Others cannot keep messages about security from the owner.
+      await this.#charge(optional === undefined ? [own] : [own, ofAddress(to)])
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'too_many_requests') throw error
+      log.info({ actorId, kind }, 'A message to an owner was left out, because there are too many')
+      return
+    }
+    const language = await this.#languageOf(actorId)
+    const { footer, unsubscribe } = language.messages.mail
+    const stop =
+      optional === undefined ? null : { text: unsubscribe, url: unsubscribeUrl(this.#deps, actorId, optional) }
+    const letter = { ...(await compose(language)), footer: footer(identity.name), stop }
+    // Work of an actor that moves does not run.
+    const sender = kind === 'move' ? await this.#deps.serviceActor() : actorId
+    await this.#store(sender, kind, { to, ...(await written(letter, language)) }, randomId())
+  }
+
   /** `ActorHandle.mail` */
   async ofApplication(actorId: string, message: MailMessage, options: MailOptions = {}): Promise<MailResult> {
-    const { languages, identity } = this.#deps
+    const { identity } = this.#deps
     requireMessage(message, options)
     const to = await this.#addressOf(actorId)
     if (to === null)
@@ -72,9 +120,9 @@ export class Mails {
     const { key } = options
     const id = key === undefined ? randomId() : hash('sha256', JSON.stringify([actorId, key])).slice(0, 32)
     if (key !== undefined && (await this.#deps.store.read((q) => findMail(q, actorId, id))) !== null) return 'repeated'
-    await this.#charge(to, actorId)
+    await this.#charge([{ limit: 'mail/pair', of: JSON.stringify([actorId, to]) }, ofAddress(to)])
     const stop = unsubscribeUrl(this.#deps, actorId, 'application')
-    const { messages } = languages.find('')
+    const { messages } = await this.#languageOf(actorId)
     const { footer, unsubscribe } = messages.mail
     const { subject, text, html: given } = message
     const end = `-- \n${footer(identity.name)}\n${unsubscribe}: ${stop}`
@@ -97,25 +145,21 @@ export class Mails {
     return account === null ? null : verifiedAddressOf(account)
   }
 
-  /**
-   * No cause can use up what others send to the address.
-   *
-   * @throws ServiceError `too_many_requests`
-   */
-  async #charge(to: string, cause: string): Promise<void> {
-    await this.#deps.limiter.charge([
-      { limit: 'mail/pair', of: JSON.stringify([cause, to]) },
-      { limit: 'mail/target', of: to },
-      { limit: 'mail/total', of: null },
-    ])
+  /** @throws ServiceError `too_many_requests` */
+  async #charge(limits: readonly Demand[]): Promise<void> {
+    await this.#deps.limiter.charge([...limits, { limit: 'mail/total', of: null }])
+  }
+
+  async #languageOf(actorId: string): Promise<PageLanguage> {
+    return this.#deps.languages.find(await this.#deps.store.read((q) => findLanguage(q, actorId)))
   }
 
   #letterOf(mail: ServiceMail, words: PageWords): Letter {
     const service = this.#deps.identity.name
     const footer = words.footer(service)
     if (mail.kind === 'sign_in_link')
-      return { words: words.signInLink({ service, code: mail.code }), url: mail.url, footer }
-    return { words: words.verification({ service }), url: mail.url, footer }
+      return { words: words.signInLink({ service, code: mail.code }), url: mail.url, footer, stop: null }
+    return { words: words.verification({ service }), url: mail.url, footer, stop: null }
   }
 
   /** Returns false when the id was used before. */
@@ -141,6 +185,11 @@ export function verifiedAddressOf({ identifier, verified, fields }: Account): st
   const { email, email_verified: isVerified } = fields
   if (email !== undefined && isVerified !== 'false') return parseAddress(email)
   return verified ? parseAddress(identifier) : null
+}
+
+/** The limit of all causes for an address. */
+function ofAddress(to: string): Demand {
+  return { limit: 'mail/target', of: to }
 }
 
 type PageWords = ReturnType<Languages['find']>['messages']['mail']

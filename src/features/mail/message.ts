@@ -3,7 +3,7 @@ import type { OptionalKind } from './choice-store.ts'
 import type { Sender } from './smtp-settings.ts'
 
 /** The kinds of messages that are stored. */
-export type MailKind = 'sign_in_link' | 'verification' | OptionalKind
+export type MailKind = 'sign_in_link' | 'verification' | 'new_device' | 'move' | OptionalKind
 
 /** The content of a message, which is stored encrypted. */
 export interface MailContent {

@@ -5,9 +5,11 @@ import { actorPage, forgeryField, type PageContext } from '../../pages/shared/la
 import type { PageGroup } from '../../pages/shared/page-group.ts'
 import type { ActorPageValues, Html } from '../../pages/shared/values.ts'
 
+import type { OptionalKind } from './choice-store.ts'
+
 export interface MailPageValues extends ActorPageValues {
   /** The kinds of messages that can be turned off. Their names are the fields of the form. */
-  readonly kinds: readonly { readonly name: 'application'; readonly is_wanted: boolean }[]
+  readonly kinds: readonly { readonly name: OptionalKind; readonly is_wanted: boolean }[]
   readonly form_action: string
 }
 

@@ -57,6 +57,8 @@ export interface DispatchDeps
   readonly auditLog: AuditLog
   /** Renders an error page for a browser. */
   readonly errorPage: (error: ServiceError, about: ErrorSubject) => Promise<HttpResponse>
+  /** The language of the pages for a browser. */
+  readonly languageOf: (request: HttpRequest) => string
   readonly log: Log
   readonly metrics: Metrics
   readonly tracing: Tracing
@@ -109,9 +111,10 @@ export class Dispatcher {
     const { request, answer } = this.#formerAddresses.translate(this.#cookieNames.received(received))
     if (!this.#hasWarned && isForwardedUnknown(request, config.trustedProxies)) this.#warn()
     const requestId = requestIdOf(request.header('x-request-id'))
-    const state = newRequestState(requestId, request.header('user-agent'), () =>
-      sourceOf(request, config.trustedProxies),
-    )
+    const state = newRequestState(requestId, request, {
+      source: () => sourceOf(request, config.trustedProxies),
+      language: () => this.#deps.languageOf(request),
+    })
     state.atFormerAddress = answer
     return runInContext(state, () => {
       const sender = tracing.isInTrace()

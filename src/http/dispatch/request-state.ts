@@ -4,6 +4,7 @@ import type { RequestContext } from '../../observe/context.ts'
 import { deviceOf } from '../../token/device.ts'
 import type { CorsFamily } from '../edge/cors.ts'
 import type { ErrorFamily } from '../edge/error-response.ts'
+import type { RequestHead } from '../edge/request.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import type { Method, Route } from './route.ts'
 
@@ -34,12 +35,13 @@ export interface RequestState extends RequestContext {
 
 export function newRequestState(
   requestId: string,
-  userAgent: string | undefined,
-  source: () => string | null,
+  request: Pick<RequestHead, 'header'>,
+  { source, language }: Pick<RequestState, 'source'> & { readonly language: () => string },
 ): RequestState {
   return {
     requestId,
-    device: () => deviceOf(userAgent),
+    device: () => deviceOf(request.header('user-agent')),
+    language,
     actorId: null,
     peerId: null,
     source: lazily(source),

@@ -392,6 +392,9 @@ const emailLink = {
   notSent: 'The email couldn’t be sent. Try again later.',
 }
 
+/** The values of a message by email. Those that others chose are visible characters, cut to 80. */
+type MailValues<Names extends string = never> = Readonly<Record<'service' | Names, string>>
+
 const mail = {
   signInLink: ({ service, code }: { readonly service: string; readonly code: string }) => ({
     subject: `Sign in to ${service}`,
@@ -409,11 +412,83 @@ const mail = {
     ],
     action: 'Confirm address',
   }),
+  approval: ({ service, caller, operation }: MailValues<'caller' | 'operation'>) => ({
+    subject: `${service}: a call waits for your approval`,
+    lines: [
+      `${caller} wants to run “${operation}” and needs your approval. The call waits for 15 minutes.`,
+      'The page shows what would happen. If you don’t expect this call, deny it.',
+    ],
+    action: 'Review the call',
+  }),
+  invitation: ({ service, peer }: MailValues<'peer'>) => ({
+    subject: `${service}: your invitation was accepted`,
+    lines: [
+      `${peer} accepted your invitation and is now connected.`,
+      'If you gave the link to someone else, open the connection and end it.',
+    ],
+    action: 'View the connection',
+  }),
+  newDevice: ({ service, device }: MailValues<'device'>) => ({
+    subject: `New sign-in to ${service}`,
+    lines: [
+      `Someone signed in on a device that was not used before: ${device}.`,
+      'If that was you, ignore this message. Otherwise, sign that device out and check how you sign in.',
+    ],
+    action: 'View your devices',
+  }),
+  failing: ({ service, peer }: MailValues<'peer'>) => ({
+    subject: `${service}: a connection doesn’t receive your updates`,
+    lines: [
+      `Updates to ${peer} have failed for a day. The service keeps trying.`,
+      'If you no longer need the connection, end it.',
+    ],
+    action: 'View the connection',
+  }),
+  moveStarted: ({ service, to }: MailValues<'to'>) => ({
+    subject: `Your move from ${service} has started`,
+    lines: [
+      `Everything moves to ${to}. Until the move ends, nothing can be changed here.`,
+      'If you didn’t start the move, open the page and stop it.',
+    ],
+    action: 'View the move',
+  }),
+  moveFinished: ({ service, to }: MailValues<'to'>) => ({
+    subject: `Your move from ${service} has finished`,
+    lines: [
+      `Everything is at ${to} now. The page here has the link by which you take it there.`,
+      'Sign in here first, as before.',
+    ],
+    action: 'View the move',
+  }),
+  exported: ({ service }: MailValues) => ({
+    subject: `${service}: the export of your data is ready`,
+    lines: [
+      'An archive with everything that is stored for you was made for a download.',
+      'If that wasn’t you, sign your other devices out.',
+    ],
+    action: 'View the activity',
+  }),
+  quota: ({ service, uses }: MailValues & { readonly uses: readonly string[] }) => ({
+    subject: `${service}: your storage is almost full`,
+    lines: [
+      'You have used at least 90% of what can be stored.',
+      ...uses,
+      'When the limit is reached, nothing more is stored. Deleting makes room.',
+    ],
+    action: 'View your storage',
+  }),
   footer: (service: string) => `${service} sent this message automatically.`,
   unsubscribe: 'Stop these messages',
   choices: 'Messages by email',
   choicesText: 'Choose which messages you receive at your verified address.',
-  kinds: { application: 'Messages of this application' },
+  kinds: {
+    application: 'Messages of this application',
+    approval: 'Calls that wait for your approval',
+    invitation: 'Accepted invitations',
+    failing: 'Connections that don’t receive your updates',
+    export: 'Exports of your data',
+    quota: 'Storage that is almost full',
+  },
   always: 'Messages about sign-ins and the security of your account are always sent. They can’t be turned off.',
   save: 'Save choices',
   unsubscribeText: (kind: string) => html`Stop receiving these messages: <strong>${kind}</strong>?`,

@@ -384,11 +384,83 @@ const mail: Messages['mail'] = {
     ],
     action: 'Adresse bestätigen',
   }),
+  approval: ({ service, caller, operation }) => ({
+    subject: `${service}: Ein Aufruf wartet auf Ihre Zustimmung`,
+    lines: [
+      `${caller} möchte „${operation}“ ausführen und braucht Ihre Zustimmung. Der Aufruf wartet 15 Minuten.`,
+      'Die Seite zeigt, was geschehen würde. Wenn Sie diesen Aufruf nicht erwarten, lehnen Sie ihn ab.',
+    ],
+    action: 'Aufruf prüfen',
+  }),
+  invitation: ({ service, peer }) => ({
+    subject: `${service}: Ihre Einladung wurde angenommen`,
+    lines: [
+      `${peer} hat Ihre Einladung angenommen und ist jetzt verbunden.`,
+      'Wenn Sie den Link jemand anderem gegeben haben, öffnen Sie die Verbindung und beenden Sie sie.',
+    ],
+    action: 'Verbindung ansehen',
+  }),
+  newDevice: ({ service, device }) => ({
+    subject: `Neue Anmeldung bei ${service}`,
+    lines: [
+      `Jemand hat sich auf einem Gerät angemeldet, das bisher nicht benutzt wurde: ${device}.`,
+      'Wenn Sie das waren, ignorieren Sie diese Nachricht. Sonst melden Sie das Gerät ab und prüfen Sie, wie Sie sich anmelden.',
+    ],
+    action: 'Ihre Geräte ansehen',
+  }),
+  failing: ({ service, peer }) => ({
+    subject: `${service}: Eine Verbindung erhält Ihre Änderungen nicht`,
+    lines: [
+      `Die Übertragung an ${peer} schlägt seit einem Tag fehl. Der Dienst versucht es weiter.`,
+      'Wenn Sie die Verbindung nicht mehr brauchen, beenden Sie sie.',
+    ],
+    action: 'Verbindung ansehen',
+  }),
+  moveStarted: ({ service, to }) => ({
+    subject: `Ihr Umzug von ${service} hat begonnen`,
+    lines: [
+      `Alles zieht zu ${to} um. Bis der Umzug endet, lässt sich hier nichts ändern.`,
+      'Wenn Sie den Umzug nicht begonnen haben, öffnen Sie die Seite und brechen Sie ihn ab.',
+    ],
+    action: 'Umzug ansehen',
+  }),
+  moveFinished: ({ service, to }) => ({
+    subject: `Ihr Umzug von ${service} ist abgeschlossen`,
+    lines: [
+      `Alles ist jetzt bei ${to}. Die Seite hier hat den Link, mit dem Sie es dort übernehmen.`,
+      'Melden Sie sich dazu hier an wie bisher.',
+    ],
+    action: 'Umzug ansehen',
+  }),
+  exported: ({ service }) => ({
+    subject: `${service}: Der Export Ihrer Daten ist fertig`,
+    lines: [
+      'Ein Archiv mit allem, was für Sie gespeichert ist, wurde zum Herunterladen erstellt.',
+      'Wenn Sie das nicht waren, melden Sie Ihre anderen Geräte ab.',
+    ],
+    action: 'Aktivitäten ansehen',
+  }),
+  quota: ({ service, uses }) => ({
+    subject: `${service}: Ihr Speicherplatz ist fast voll`,
+    lines: [
+      'Sie haben mindestens 90 % von dem benutzt, was gespeichert werden kann.',
+      ...uses,
+      'Wenn die Grenze erreicht ist, wird nichts mehr gespeichert. Löschen schafft Platz.',
+    ],
+    action: 'Speicherplatz ansehen',
+  }),
   footer: (service) => `${service} hat diese Nachricht automatisch gesendet.`,
   unsubscribe: 'Diese Nachrichten abbestellen',
   choices: 'Nachrichten per E-Mail',
   choicesText: 'Wählen Sie, welche Nachrichten Sie an Ihrer bestätigten Adresse erhalten.',
-  kinds: { application: 'Nachrichten dieser Anwendung' },
+  kinds: {
+    application: 'Nachrichten dieser Anwendung',
+    approval: 'Aufrufe, die auf Ihre Zustimmung warten',
+    invitation: 'Angenommene Einladungen',
+    failing: 'Verbindungen, die Ihre Änderungen nicht erhalten',
+    export: 'Exporte Ihrer Daten',
+    quota: 'Fast voller Speicherplatz',
+  },
   always:
     'Nachrichten zu Anmeldungen und zur Sicherheit Ihres Kontos werden immer gesendet. Sie lassen sich nicht abbestellen.',
   save: 'Auswahl speichern',

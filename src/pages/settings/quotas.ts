@@ -22,14 +22,24 @@ export function quotaRows(uses: readonly QuotaUse[]): QuotaRow[] {
   }))
 }
 
-export function quotaCard(rows: readonly QuotaRow[], { quotas: words }: Messages): Html {
+/** The use of a quota in one line: `Data: 9 MB of 10 MB`. */
+export function quotaText(row: QuotaRow, messages: Messages): string {
+  const { name, used } = quotaWords(row, messages)
+  return `${name}: ${used}`
+}
+
+function quotaWords({ name, used, limit, is_size: isSize }: QuotaRow, { quotas: words }: Messages) {
   const names: Readonly<Record<string, string>> = words.names
-  const amount = ({ is_size: isSize }: QuotaRow, value: number): string =>
-    isSize ? words.size(value) : words.amount(value)
+  const amount = isSize ? words.size : words.amount
+  return { name: names[name] ?? name, used: words.used(amount(used), amount(limit)) }
+}
+
+export function quotaCard(rows: readonly QuotaRow[], messages: Messages): Html {
+  const { quotas: words } = messages
   return html`<section class="card" aria-labelledby="quotas"><h2 id="quotas">${words.title}</h2>
 <p class="fine">${words.text}</p>
-<dl class="facts">${rows.map(
-    (row) =>
-      html`<dt>${names[row.name] ?? row.name}</dt><dd>${words.used(amount(row, row.used), amount(row, row.limit))}</dd>`,
-  )}</dl></section>`
+<dl class="facts">${rows.map((row) => {
+    const { name, used } = quotaWords(row, messages)
+    return html`<dt>${name}</dt><dd>${used}</dd>`
+  })}</dl></section>`
 }

@@ -65,6 +65,10 @@ async function changeAppearance(deps: SettingsPageDeps, exchange: PageExchange, 
     throw formRefusal('the pages do not have this language')
   if (theme !== '' && themeNamed(theme) === null) throw formRefusal('the theme is neither light nor dark')
   if (!isTimeZone(timeZone)) throw formRefusal('the time zone is not known')
+  await deps.mail.setLanguage(
+    exchange.actor.id,
+    language === '' ? deps.languages.accepted(exchange.request.header('accept-language') ?? '').tag : language,
+  )
   const answer = goOn(deps, exchange, sent, '/settings', 'saved')
   const chosen = preferenceCookies({
     language: language === '' ? null : language,

@@ -29,7 +29,7 @@ export interface SettingsPageDeps extends PageDeps {
   readonly providers: Providers
   readonly quotaUses: (actorId: string) => Promise<readonly QuotaUse[]>
   readonly tokens: Pick<Tokens, 'knows'>
-  readonly mail: Pick<MailPort, 'isConnected'>
+  readonly mail: Pick<MailPort, 'isConnected' | 'setLanguage'>
   readonly config: Pick<Config, 'peerProfileAttributes'>
   readonly pages: {
     readonly settings: View<SettingsValues>

@@ -149,6 +149,8 @@ async function invited(
   const invitation = await invitationFor(deps, tx, trust.actorId, request)
   if (invitation === null) return trust
   await deleteInvitation(tx, invitation)
+  const { actorId, peerId } = trust
+  deps.store.afterCommit(tx, () => deps.mail.event({ kind: 'invitation', actorId, peerId }))
   return { ...trust, approved: true, nickname: trust.nickname === '' ? invitation.nickname : trust.nickname }
 }
 
