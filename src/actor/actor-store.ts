@@ -1,6 +1,6 @@
 /** The SQL of actors. */
 import type { Sealed } from '../secret/sealed.ts'
-import { deleteInParts } from '../store/delete-in-parts.ts'
+import { deleteWhereMany, type ManyRows } from '../store/delete-in-parts.ts'
 import type { LockedActor, Queries, Residence, Transaction } from '../store/store.ts'
 import type { Actor } from './actor.ts'
 import {
@@ -200,7 +200,7 @@ const maxReplaced = 10_000
 /** Deletes the actor's row, and by foreign keys and a trigger everything else of it. Rows of long lists are deleted later. */
 export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
   if (tx.isSharded) await deleteRemoteRows(tx, id)
-  await deleteManyRows(tx, id)
+  await deleteWhereMany(tx, largeTables, id)
   const deleted = await tx.get<{ creator: string }>('DELETE FROM actor WHERE id = $1 RETURNING creator', id)
   if (deleted === undefined) return false
   await deleteCreator(tx, { creator: deleted.creator, actorId: id })
@@ -213,31 +213,18 @@ export async function deleteActor(tx: Transaction, id: string, now: number): Pro
 }
 
 /** The tables that may have many rows of an actor, with the columns of their keys, and with the sizes of their long rows. */
-const largeTables = [
-  ['property', 'name', 'octet_length(value)'],
-  ['diff', 'peer_id, subscription_id, sequence', 'octet_length(data)'],
-  ['delivery', 'peer_id, subscription_id, sequence', '1'],
-  ['publisher_subscription', 'peer_id, subscription_id', '1'],
-  ['trust', 'peer_id', '1'],
-  ['attribute', 'bucket, name', 'octet_length(data)'],
-  ['job_entry', 'kind, job_id, number', 'COALESCE(octet_length(data), 0)'],
-  ['history', 'seq', 'COALESCE(octet_length(content), 0)'],
-  ['activity', 'at, id', '1'],
-  ['file', 'name', '1'],
-] as const
-const fewRows = 500
-const fewBytes = 4_194_304
-
-/** Deletes the rows of a large actor in parts. A small actor needs one statement. */
-async function deleteManyRows(tx: Transaction, id: string): Promise<void> {
-  const large = await tx.get(
-    `SELECT id FROM actor WHERE id = $1
-       AND (used_bytes > ${fewBytes} OR used_names > ${fewRows} OR subscription_count > ${fewRows})`,
-    id,
-  )
-  if (large === undefined) return
-  for (const [table, key, size] of largeTables) await deleteInParts(tx, { table, key, size }, id)
-}
+const largeTables: readonly ManyRows[] = [
+  { table: 'property', key: 'name', size: 'octet_length(value)' },
+  { table: 'diff', key: 'peer_id, subscription_id, sequence', size: 'octet_length(data)' },
+  { table: 'delivery', key: 'peer_id, subscription_id, sequence', size: '1' },
+  { table: 'publisher_subscription', key: 'peer_id, subscription_id', size: '1' },
+  { table: 'trust', key: 'peer_id', size: '1' },
+  { table: 'attribute', key: 'bucket, name', size: 'octet_length(data)' },
+  { table: 'job_entry', key: 'kind, job_id, number', size: 'COALESCE(octet_length(data), 0)' },
+  { table: 'history', key: 'seq', size: 'COALESCE(octet_length(content), 0)' },
+  { table: 'activity', key: 'at, id', size: '1' },
+  { table: 'file', key: 'name', size: '1' },
+]
 
 /** Another life of an id begins, in which the actor did not come from another service. */
 export async function clearDeletionMarker(tx: Transaction, id: string): Promise<void> {

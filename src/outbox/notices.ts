@@ -66,9 +66,13 @@ export class Notices {
   }
 
   /** Call this before deleting actors. Replaces their waiting notices by those about the deletion. */
-  async replaceNotices(tx: Transaction, actorIds: readonly string[], notices: readonly Notice[]): Promise<void> {
+  async replaceNotices(
+    tx: Transaction,
+    actorIds: readonly string[],
+    parts: AsyncIterable<readonly Notice[]>,
+  ): Promise<void> {
     await deleteNoticesOfActors(tx, actorIds)
-    await this.enqueueAll(tx, notices)
+    for await (const notices of parts) await this.enqueueAll(tx, notices)
   }
 
   /** Seals the secret for the notice, because its trust may be deleted before the notice is sent. */

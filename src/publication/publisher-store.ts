@@ -1,4 +1,5 @@
 /** The SQL of publisher-side subscriptions. Every insert and delete updates the counts of the actor in its transaction. */
+import { deleteWhereMany, type ManyRows } from '../store/delete-in-parts.ts'
 import type { Param, Queries, Transaction } from '../store/store.ts'
 import type { Scope } from '../subscription/scope.ts'
 import { isOneOf, keysOf, type SubscriptionOf } from './backlog-store.ts'
@@ -112,6 +113,8 @@ export async function deletePublisherSubscription(
   peerId: string,
   subscriptionId: string,
 ): Promise<boolean> {
+  const where = 'peer_id = $2 AND subscription_id = $3'
+  await deleteWhereMany(tx, belowSubscription(where), actorId, peerId, subscriptionId)
   const deleted = await tx.all<CountedSubscription>(
     `DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3
      RETURNING resource`,
@@ -125,6 +128,7 @@ export async function deletePublisherSubscription(
 
 /** Deletes all subscriptions of a peer. Call this before deleting the relationship, whose cascade would not update the counts. */
 export async function deletePublisherSubscriptions(tx: Transaction, actorId: string, peerId: string): Promise<number> {
+  await deleteWhereMany(tx, belowSubscription('peer_id = $2'), actorId, peerId)
   const deleted = await tx.all<CountedSubscription>(
     'DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2 RETURNING resource',
     actorId,
@@ -132,6 +136,16 @@ export async function deletePublisherSubscriptions(tx: Transaction, actorId: str
   )
   await addToCounts(tx, actorId, -1, deleted)
   return deleted.length
+}
+
+/** The tables that may have many rows of a subscription: a peer that is not reached for days has thousands of diffs. */
+function belowSubscription(where: string): readonly ManyRows[] {
+  const key = 'peer_id, subscription_id, sequence'
+  return [
+    { table: 'diff', key, size: 'octet_length(data)', where },
+    { table: 'delivery', key, size: '1', where },
+    { table: 'missed_deletion', key: 'peer_id, subscription_id, about', size: 'octet_length(data)', where },
+  ]
 }
 
 type CountedSubscription = Pick<PublisherSubscription, 'resource'>

@@ -34,3 +34,27 @@ export async function deleteInParts(
     while ((await tx.run(deletePart, ...params)) > 0) await setImmediate()
   } while ((await tx.get(findOne, ...params)) !== undefined)
 }
+
+/**
+ * Deletes the rows of those of these tables that have many. Few rows are left to the cascade of the row that they belong to.
+ *
+ * @param params as for `deleteInParts`
+ */
+export async function deleteWhereMany(
+  tx: Transaction,
+  tables: readonly ManyRows[],
+  ...params: readonly Param[]
+): Promise<void> {
+  const counts = tables.map(
+    ({ table, size, where = 'true' }) =>
+      `SELECT '${table}' AS name, COUNT(*) AS entries, COALESCE(SUM(size), 0) AS bytes
+       FROM (SELECT ${size} AS size FROM ${table} WHERE actor_id = $1 AND ${where} LIMIT ${rowsOfStatement + 1}) AS ${table}_page`,
+  )
+  const large = await tx.all<{ name: string }>(
+    `/* delete */ SELECT name FROM (${counts.join(' UNION ALL ')}) AS counted
+     WHERE entries > ${rowsOfStatement} OR bytes > ${bytesOfStatement}`,
+    ...params,
+  )
+  const names = new Set(large.map(({ name }) => name))
+  for (const rows of tables) if (names.has(rows.table)) await deleteInParts(tx, rows, ...params)
+}

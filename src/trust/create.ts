@@ -70,7 +70,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   const events = trustEvents()
   events.trustEnding.on(deleteNoticesOf)
   needs.actorsDeleting.on(async (tx, actorIds) => {
-    await notices.replaceNotices(tx, actorIds, await deletionNoticesOfActors(tx, keyRing, actorIds))
+    await notices.replaceNotices(tx, actorIds, deletionNoticesOfActors(tx, keyRing, actorIds))
   })
   const expiries = new Expiries({ store, timers, now, log, expire: (key) => permissions.expire(key) })
   const permissions = new Permissions({

@@ -10,7 +10,7 @@ import type { Queries } from '../store/store.ts'
 import { type Companion, findCompanionsOf } from './companion-store.ts'
 import { sealedSecret } from './new-trust.ts'
 import { secretOf } from './record.ts'
-import { findTrustsOfActors } from './trust-store.ts'
+import { findTrustPage, trustsOfPage } from './trust-store.ts'
 import { isRenewal, type Trust } from './trust.ts'
 
 /** Reports that the owner approved. */
@@ -34,24 +34,28 @@ export function receivesNotices({ establishedVia, baseuri }: Pick<Trust, 'establ
   return baseuri !== '' && (establishedVia === 'trust' || establishedVia === 'trustee')
 }
 
-/** Builds one notice for every peer of these actors, and one for each of their companions, which are deleted too. */
-export async function deletionNoticesOfActors(
+/** Builds one notice for every peer of these actors, in parts, and one for each of their companions, which are deleted too. */
+export async function* deletionNoticesOfActors(
   q: Queries,
   ring: KeyRing,
   actorIds: readonly string[],
-): Promise<Notice[]> {
-  if (actorIds.length === 0) return []
+): AsyncGenerator<readonly Notice[]> {
+  if (actorIds.length === 0) return
   const companions = await findCompanionsOf(q, actorIds)
   const looked = new Set(companions.map(({ actorId, peerId }) => `${actorId} ${peerId}`))
-  const trusts = await findTrustsOfActors(q, actorIds)
-  return [
-    ...companions.flatMap((companion) => companionDeletionNotice(ring, companion)),
-    ...(await deletionNotices(
-      q,
-      ring,
-      trusts.filter((trust) => receivesNotices(trust) && !looked.has(`${trust.actorId} ${trust.peerId}`)),
-    )),
-  ]
+  yield companions.flatMap((companion) => companionDeletionNotice(ring, companion))
+  for (const actorId of actorIds)
+    for (let after = ''; ; ) {
+      const page = await findTrustPage(q, actorId, {}, after)
+      yield await deletionNotices(
+        q,
+        ring,
+        page.filter((trust) => receivesNotices(trust) && !looked.has(`${trust.actorId} ${trust.peerId}`)),
+      )
+      const last = page.at(-1)
+      if (last === undefined || page.length < trustsOfPage) break
+      after = last.peerId
+    }
 }
 
 /** Builds one notice for each relationship, and a second one when the peer may have either of two secrets. */

@@ -1,7 +1,6 @@
 /** The SQL of relationships. */
 import type { Quota } from '../quota/quota.ts'
 import type { SecretHash } from '../secret/hash.ts'
-import { byKey } from '../store/by-key.ts'
 import type { Param, Queries, Row, Transaction } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 import type { OwnRequest, Trust } from './trust.ts'
@@ -120,13 +119,6 @@ export async function findTrustPage(
     `SELECT ${columns} FROM trust WHERE actor_id = $1 AND peer_id > $2${conditions.join('')}
      ORDER BY peer_id LIMIT ${trustsOfPage}`,
     ...params,
-  )
-  return rows.map(toTrust)
-}
-
-export async function findTrustsOfActors(q: Queries, actorIds: readonly string[]): Promise<Trust[]> {
-  const rows = await byKey(q, actorIds, (named, params) =>
-    q.all<TrustRow>(`SELECT ${columns} FROM trust WHERE ${named('actor_id')} ORDER BY actor_id, peer_id`, ...params),
   )
   return rows.map(toTrust)
 }

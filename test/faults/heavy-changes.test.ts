@@ -331,10 +331,41 @@ forEachService((start, dialect) => {
       const removal = await counted(service, () => actor.request('DELETE', ''))
       assert.equal(removal.result.status, 204)
       assert.equal(service.statements.filter((sql) => sql.includes('INSERT INTO notice')).length, 3)
+      assert.equal(service.statements.filter((sql) => /SELECT .* FROM trust .* LIMIT 256/s.test(sql)).length, 3)
       const row = await store.read((q) =>
         q.get<{ n: number }>('SELECT COUNT(DISTINCT recipient) AS n FROM notice WHERE sender = $1', actor.id),
       )
       assert.equal(row?.n, 600)
+    })
+
+    it('deletes the diffs that wait for a peer in parts, with its relationship, its subscription or the actor (HTTP-43)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const { store, keyRing } = await service.app.running()
+      await addRelationships({ store, keyRing, actorId: actor.id }, 3)
+      const waiting = async (): Promise<number> =>
+        (await store.read((q) => q.get<{ n: number }>('SELECT COUNT(*) AS n FROM diff')))?.n ?? 0
+      for (const peer of ['peer-0', 'peer-1', 'peer-2'])
+        await store.write((tx) =>
+          tx.run(
+            `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at)
+             SELECT $1, $2, $3, made.n, 'diff', '{}', 0, 1 FROM rows($4, n BIGINT) AS made WHERE true`,
+            actor.id,
+            peer,
+            `of ${peer}`,
+            JSON.stringify(Array.from({ length: 1200 }, (_, n) => [n + 1])),
+          ),
+        )
+      for (const [path, left] of [
+        ['/trust/friend/peer-0', 2400],
+        ['/subscriptions/peer-1/of peer-1', 1200],
+        ['', 0],
+      ] as const) {
+        const removal = await counted(service, () => actor.request('DELETE', encodeURI(path)))
+        assert.equal(removal.result.status, 204)
+        assert.equal(service.statements.filter((sql) => sql.includes('DELETE FROM diff')).length, 4, path)
+        assert.equal(await waiting(), left)
+      }
     })
 
     it('deletes a long history in parts (HTTP-43)', async () => {

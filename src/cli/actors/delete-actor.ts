@@ -47,7 +47,7 @@ async function deleteWithoutApplication(
   const notices = new Notices({ keyRing, now, afterCommit: () => {}, wake: () => {}, firstAttempts: async () => {} })
   await store.write(async (tx) => {
     const locked = await lockActor(tx, actor.id)
-    await notices.replaceNotices(tx, locked, await deletionNoticesOfActors(tx, keyRing, locked))
+    await notices.replaceNotices(tx, locked, deletionNoticesOfActors(tx, keyRing, locked))
     await deleteActor(tx, actor.id, now())
   })
 }
