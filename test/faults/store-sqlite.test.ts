@@ -446,6 +446,47 @@ describe('the write-ahead log (DUR-10)', () => {
   })
 })
 
+describe('a change of several MB (HTTP-43)', () => {
+  it('shares a COMMIT with others only until together they fill the log', async (t) => {
+    const { store } = await openOn(t)
+    const writes = Array.from({ length: 8 }, (_, n) =>
+      store.write((tx) => addActor(tx, `a${n}`, 'v'.repeat(1_500_000))).then(() => store.read(actorIds)),
+    )
+    const seen = await Promise.all(writes)
+    assert.deepEqual(
+      seen.map(({ length }) => length),
+      [3, 3, 3, 6, 6, 6, 8, 8],
+    )
+  })
+
+  it('has the log copied into the file by another thread, before the next change', async (t) => {
+    const { store, path } = await openOn(t)
+    let threads = 0
+    const count = (): void => void (threads += 1)
+    process.on('worker', count)
+    t.after(() => process.off('worker', count))
+    await store.write((tx) => addActor(tx, 'a1'))
+    assert.equal(threads, 0)
+    await store.write((tx) => addActor(tx, 'a2', 'v'.repeat(6_000_000)))
+    await store.write((tx) => addActor(tx, 'a3'))
+    assert.equal(threads, 1)
+    assert.ok(statSync(path).size > 6_000_000)
+    assert.deepEqual(await store.read(actorIds), ['a1', 'a2', 'a3'])
+  })
+
+  it('is stored when no thread can copy the log, and the service reports it', async (t) => {
+    const { store, path, logged } = await openOn(t)
+    const hide = (): void => renameSync(path, `${path}.away`)
+    process.once('worker', hide)
+    t.after(() => process.off('worker', hide))
+    await store.write((tx) => addActor(tx, 'a1', 'v'.repeat(6_000_000)))
+    await until(() => logged.includes('warn: Cannot copy the log of the database into its file'))
+    renameSync(`${path}.away`, path)
+    await store.write((tx) => addActor(tx, 'a2'))
+    assert.deepEqual(await store.read(actorIds), ['a1', 'a2'])
+  })
+})
+
 describe('two services on one SQLite file (DUR-13)', () => {
   it('see each commit of the other one at once, even within one turn of the event loop', async (t) => {
     const { store, path } = await openOn(t)

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { ServiceError } from '../../errors.ts'
 import type { Durability, LockedActor, StoreLog, Transaction, WriteOptions } from '../store.ts'
 import { busyDelayMs } from './busy.ts'
+import { checkpointOnThread } from './checkpoint.ts'
 import type { Connection } from './connection.ts'
 import type { DatabaseFile } from './database-file.ts'
 import type { DiskReserve } from './disk-reserve.ts'
@@ -183,7 +184,8 @@ export class GroupCommit {
         )
         return
       }
-      if (this.#turn.isLongJob) {
+      // A longer transaction would have a longer COMMIT, during which the event loop stands still.
+      if (this.#turn.isLongJob || this.#turn.fillsLog) {
         this.#waiting = [...jobs.slice(place + 1), ...this.#waiting]
         break
       }
@@ -231,16 +233,18 @@ export class GroupCommit {
     }
   }
 
-  /** Makes up for the checkpoint that was not a part of the COMMIT. As then, a failed checkpoint is left to the next COMMIT. */
+  /**
+   * Makes up for the checkpoint that was not a part of the COMMIT. As then, a failed checkpoint is left to the next COMMIT, and
+   * the next transaction waits: SQLite begins the log again only when all of it is in the file.
+   */
   async #checkpoint(connection: Connection): Promise<void> {
     await nextTurn()
-    if (connection !== this.#connection) return
     try {
-      connection.control('PRAGMA wal_checkpoint(PASSIVE)')
+      await checkpointOnThread(this.#file.path, this.#options.synchronous)
     } catch (error) {
       this.#options.log('warn', 'Cannot copy the log of the database into its file', error)
     }
-    connection.control(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    if (connection === this.#connection) connection.control(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   }
 
   /** Runs the jobs again with the reserve, when the disk is full. Among the jobs may be a deletion. */
