@@ -13,7 +13,7 @@ import type { ErrorFamily } from '../edge/error-response.ts'
 import type { HttpRequest } from '../edge/request.ts'
 import type { Params } from '../edge/params.ts'
 import type { RequestBody } from './request-body.ts'
-import type { Operator } from '../../sign-in/operators.ts'
+import type { Operator } from '../../sign-in/operators/operators.ts'
 import type { Visitor } from './visitor.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'

@@ -1,11 +1,11 @@
 /** The operators of the service: the people whom `TROUPE_ADMINS` names by a sign-in of theirs, and never by an actor. */
-import { parseAddress } from '../actor/address.ts'
-import { ConfigError } from '../config/config-error.ts'
-import type { Store } from '../store/store.ts'
-import type { Chain } from '../token/chain.ts'
-import type { Accounts } from './accounts.ts'
-import { passkeyFingerprint, passkeyPrefix } from './passkey/fingerprint.ts'
-import { findPasskeys } from './passkey/passkey-store.ts'
+import { parseAddress } from '../../actor/address.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type { Store } from '../../store/store.ts'
+import type { Chain } from '../../token/chain.ts'
+import type { Accounts } from '../accounts.ts'
+import { passkeyFingerprint, passkeyPrefix } from '../passkey/fingerprint.ts'
+import { findPasskeys } from '../passkey/passkey-store.ts'
 
 export interface Operator {
   /** The actor of the person. */
