@@ -24,7 +24,7 @@ import { createScheduledBackups } from './backup/scheduled-backups.ts'
 import { createJobs } from './job/create.ts'
 import { connectionAct } from './operation/approval-act.ts'
 import { createOperations } from './operation/create.ts'
-import { createReports } from './operator/create.ts'
+import { createOperator } from './operator/create.ts'
 import { createOutbox } from './outbox/create.ts'
 import type { Languages } from './pages/languages/languages.ts'
 import { localPages } from './pages/sign-in/local-sign-in.ts'
@@ -103,7 +103,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
   const mcp = createMcp(runtime, { catalogue, permission, property, approvals: peers.operation.approvals, auditLog })
   const embedding = createEmbedding(runtime, { ...tokenModule, ...authorizationServer, ...signIn, actors })
   const { deliveries } = peers.publication
-  const reports = createReports(runtime, { auditLog, deliveries, jobs: base.job.jobs })
+  const operator = createOperator(runtime, { ...signIn, auditLog, deliveries, jobs: base.job.jobs })
   const rooms = {
     ...runtime,
     ...limits,
@@ -128,7 +128,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...base.actorContent,
     quotaUses: (actorId: string) => runtime.store.read((q) => runtime.quotas.usesOf(q, actorId)),
     ...connections,
-    reports,
+    ...operator,
     embedding,
     mcp,
     languages,

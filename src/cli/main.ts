@@ -26,6 +26,7 @@ Usage
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
   troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
+  troupe operators ls      lists the operators; add and remove change those whom the database names
   troupe import-actingweb  takes over a PostgreSQL database of the Python library ActingWeb 3.x
   troupe shadow            repeats reads at an old and a new service, and reports the differences of their answers
   troupe mail test <address>   sends one message with the configured SMTP server
@@ -63,6 +64,9 @@ and usually
   TROUPE_PROVIDERS     the identity providers, such as passkey,google; the application can declare them too
   DATABASE_URL         the database: PostgreSQL, or an SQLite file
 troupe doctor checks whether everything is present.
+
+While the service has no operator, each start prints a link to standard error, which makes the person who opens it and signs in
+the first operator. It works once, within 24 hours, until the next start.
 
 ${settings}`,
   setup: `troupe setup <file> [--address <url>] [--database <url>] [--files <place>] [--sign-in <names>]
@@ -205,6 +209,15 @@ peers, or of one subscription. Without a peer, also failed events, alarms and we
 webhooks. Without an actor, also failed schedules.
 
 ${settings}`,
+  operators: `troupe operators ls [--json]
+troupe operators add <name> [--json]
+troupe operators remove <name> [--json]
+
+The operators may open the pages at /admin. TROUPE_ADMINS names some, and the database others, whom this command and those pages
+add and remove. <name> is a verified address, an id at a provider such as google:1234, or the fingerprint of a passkey, which
+the page of passkeys shows (passkey:…). The last operator cannot be removed. A running service knows the change at once.
+
+${settings}`,
   actors: `troupe actors ls [--limit <number>] [--after <place>] [--created-after <date>] [--json]
 troupe actors show <actor> [--json]
 troupe actors export <actor> [--secrets] [--output <file>]
@@ -243,6 +256,7 @@ const readsOptions: ReadonlySet<string> = new Set([
   'import-actingweb',
   'keys',
   'new',
+  'operators',
   'readdress',
   'restore',
   'restored',
@@ -270,6 +284,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   compact: async (args) => (await import('./compact.ts')).compact(args),
   readdress: async (args) => (await import('./readdress.ts')).readdressCommand(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
+  operators: async (args) => (await import('./actors/operators.ts')).operators(args),
   actors: async (args) => (await import('./actors/main.ts')).actors(args),
 }
 

@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module'
 import type { App } from '../troupe.ts'
 import { stopSignal } from './stop-signal.ts'
 import { watchUnhandledErrors } from './unhandled-errors.ts'
-import { welcome } from './welcome.ts'
+import { firstOperatorText, welcome } from './welcome.ts'
 import { print, printText } from './output.ts'
 
 export interface Serving {
@@ -32,6 +32,8 @@ export async function serve(app: App, { isQuiet = false, onReady, end, longestEn
   const broken = watchUnhandledErrors(parts.log).then(() => 1)
   const isJson = parts.config.mode === 'production' && parts.config.logFormat === 'json'
   if (!isQuiet) say(welcome(parts, listening.url), isJson)
+  // Text on standard error: a field of the log would stay where others search it.
+  if (parts.config.mode === 'production') printText(await firstOperatorText(parts), process.stderr)
   let isStopping = false
   // Reported beside the service, which serves everything else meanwhile.
   void parts.providers.problems().then((problems) => {

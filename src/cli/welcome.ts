@@ -25,6 +25,25 @@ export function welcome(
 `
 }
 
+/** Explains how the first operator begins. Empty when the service has an operator, or no page or sign-in for one. */
+export async function firstOperatorText({
+  config,
+  baseUrl,
+  providers,
+  firstOperator,
+}: Pick<Service['parts'], 'config' | 'baseUrl' | 'providers' | 'firstOperator'>): Promise<string> {
+  const code = await firstOperator.renew()
+  if (code === null || !config.webUi || providers.all.length === 0) return ''
+  return `
+This service has no operator yet. Open this link and sign in to become the first one:
+
+  ${baseUrl}/admin/first?code=${code}
+
+It works once, within 24 hours, and the next start of the service replaces it. TROUPE_ADMINS and "troupe operators add" name operators without it.
+
+`
+}
+
 /** Returns the location of the database without the password that its URL may contain. */
 export function where(database: string): string {
   if (database.startsWith('sqlite:')) return database.slice('sqlite:'.length)

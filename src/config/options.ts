@@ -389,7 +389,7 @@ export const options = {
   admins: people({
     env: 'TROUPE_ADMINS',
     byDefault: [],
-    text: 'The operators, who may open the pages at `/admin`: verified e-mail addresses, provider ids such as `google:1234`, or fingerprints of passkeys such as `passkey:u3V…`, which the page of passkeys shows. If empty, the pages do not exist ([operations](operations.md#the-pages-of-operators)).',
+    text: 'The operators, who may open the pages at `/admin`: verified e-mail addresses, provider ids such as `google:1234`, or fingerprints of passkeys such as `passkey:u3V…`, which the page of passkeys shows. The pages and `troupe operators` add others ([operations](operations.md#the-pages-of-operators)).',
   }),
   localSignIn: flag({
     env: 'TROUPE_LOCAL_SIGN_IN',

@@ -1,15 +1,21 @@
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { Runtime } from '../runtime.ts'
+import type { FirstOperator } from '../sign-in/operators/first-operator.ts'
+import type { Operators } from '../sign-in/operators/operators.ts'
+import { OperatorActs } from './operator-acts.ts'
 import { Reports } from './reports.ts'
 
 interface OperatorNeeds {
   readonly auditLog: AuditLog
   readonly deliveries: { wake(): void; backlog(): Promise<number> }
   readonly jobs: { wake(): void }
+  readonly operators: Operators
+  readonly firstOperator: FirstOperator
 }
 
-export function createReports({ store, now }: Runtime, { auditLog, deliveries, jobs }: OperatorNeeds): Reports {
-  return new Reports({
+export function createOperator({ store, now, log }: Runtime, needs: OperatorNeeds) {
+  const { auditLog, deliveries, jobs } = needs
+  const reports = new Reports({
     store,
     auditLog,
     now,
@@ -19,4 +25,5 @@ export function createReports({ store, now }: Runtime, { auditLog, deliveries, j
       jobs.wake()
     },
   })
+  return { reports, operatorActs: new OperatorActs({ ...needs, log }) }
 }

@@ -3,11 +3,10 @@ import { findActor } from '../actor/actor-store.ts'
 import type { ActorPlace, ListedActor } from '../actor/actor-store.ts'
 import { isOfPerson } from '../actor/all-actors.ts'
 import { parseActorId } from '../actor/actor.ts'
-import type { AuditEntry } from '../audit-log/entry.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import { ServiceError } from '../errors.ts'
-import { currentContext } from '../observe/context.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
+import { entryOf, type OperatorAct } from './act-entry.ts'
 import { type ActorFacts, actorFacts } from './actor-facts.ts'
 import { findActorsBefore, findActorsByCreator, findListedFacts, type ListedFacts } from './actor-list.ts'
 import { type ConnectedProgram, findConnectedPrograms } from './app-list.ts'
@@ -22,13 +21,6 @@ export interface ReportsDeps {
   readonly backlog: () => Promise<number>
   /** Makes the workers look for due work. */
   readonly wake: () => void
-}
-
-/** Who opened a page of an actor, or changed something. */
-export interface OperatorAct {
-  readonly operator: string
-  /** Device of the operator, such as `Firefox on Linux`. */
-  readonly device: string
 }
 
 export interface ReportedActor extends ListedActor {
@@ -157,20 +149,6 @@ export class Reports {
     })
     auditLog.record({ ...entryOf(id, act), method: 'POST', path: '/admin/redrive' })
     return redriven
-  }
-}
-
-function entryOf(actorId: string, { operator, device }: OperatorAct): Omit<AuditEntry, 'method' | 'path'> {
-  return {
-    actorId,
-    callerKind: 'operator',
-    caller: operator,
-    through: 'http',
-    decision: 'allowed',
-    reason: 'an operator of the service',
-    status: 200,
-    requestId: currentContext()?.requestId ?? '',
-    device,
   }
 }
 

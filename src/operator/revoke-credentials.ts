@@ -10,6 +10,12 @@ import { deletePublisherSubscriptions } from '../publication/publisher-store.ts'
 import { forgetPeer } from '../replica/facts-store.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Param, Store, Transaction } from '../store/store.ts'
+import {
+  deleteOperatorLink,
+  findStoredOperators,
+  lockStoredOperators,
+  storeOperators,
+} from '../sign-in/operators/operator-store.ts'
 import { lifetimes } from '../token/one-time.ts'
 import { deletionNotices, receivesNotices } from '../trust/trust-notifications.ts'
 import { deleteTrust, findTrust } from '../trust/trust-store.ts'
@@ -199,6 +205,7 @@ export async function countCredentials(
   }
   for (const { name, rows } of credentialsWith(tables)) await count(name, rows)
   await count('passphrases', newPassphrases)
+  ended['operators'] = (await store.read(findStoredOperators)).filter(({ addedAt }) => addedAt > after).length
   return { ended, rightsChanged: await rightsChangedAfter(store, after) }
 }
 
@@ -230,6 +237,7 @@ export async function revokeCredentials(deps: RevokeDeps, after: number): Promis
     ended[credential.name] = number
   }
   ended['passphrases'] = await replacePassphrases(deps, after)
+  ended['operators'] = await removeOperators(store, after)
   return { ended, rightsChanged }
 }
 
@@ -238,6 +246,17 @@ function findBatch(store: Store, { rows, actor, id }: Credential, after: number)
     `/* revoke */ SELECT ${actor} AS "actorId", ${id} AS id FROM ${rows} LIMIT ${batch}`,
     after,
   )
+}
+
+/** The next start prints a link when no operator is left. Its code was read by those who saw the earlier start. */
+function removeOperators(store: Store, after: number): Promise<number> {
+  return store.write(async (tx) => {
+    const stored = await lockStoredOperators(tx)
+    const older = stored.filter(({ addedAt }) => addedAt <= after)
+    await storeOperators(tx, older)
+    await deleteOperatorLink(tx)
+    return stored.length - older.length
+  })
 }
 
 async function replacePassphrases({ store, keyRing }: RevokeDeps, after: number): Promise<number> {

@@ -175,7 +175,7 @@ export function routesFor(deps: RouteDeps, ofFeatures: readonly Route[]): readon
     ...ofFeatures,
     // With the pages turned off, their URLs are 404 for every client.
     ...(deps.config.webUi ? ownerPageRoutes(deps) : []),
-    ...(deps.config.webUi && deps.config.admins.length > 0 ? operatorRoutes(deps) : []),
+    ...(deps.config.webUi ? operatorRoutes(deps) : []),
     ...(deps.config.singlePage === null ? [] : singlePageRoutes(deps)),
     ...(deps.registry.hasAppCallbacks ? appCallbackRoutes(deps) : []),
     ...(deps.config.devtest ? [...devtestRoutes(deps), ...devtestProxyRoutes(deps)] : []),

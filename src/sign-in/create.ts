@@ -19,6 +19,7 @@ import { HostProvider } from './host/host-provider.ts'
 import { HostSignIn } from './host/host-sign-in.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
 import type { LocalPages } from './local/local-server.ts'
+import { FirstOperator } from './operators/first-operator.ts'
 import { Operators } from './operators/operators.ts'
 import { PasskeyActs } from './acts/passkey-acts.ts'
 import { PasswordAccessActs } from './acts/password-access-acts.ts'
@@ -79,6 +80,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   })
   const { passkeys, passkeySignIn, passkeyProvider } = createPasskeys(runtime, needs)
   const { emailLinkSignIn, emailLinkProvider } = createEmailLinks(runtime, needs)
+  const operators = new Operators(config.admins, { accounts, store })
   const signInAge = new SignInAge(runtime)
   const passwordAccess = new PasswordAccess({ store, keyRing, now, live })
   const sessions = new Sessions({
@@ -97,7 +99,8 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
     passkeySignIn,
     emailLinkSignIn,
     closeProviders: close,
-    operators: new Operators(config.admins, { accounts, store }),
+    operators: operators,
+    firstOperator: new FirstOperator({ operators, store }),
     passwordAccess,
     passwordAccessActs: new PasswordAccessActs({ passwordAccess, signInAge }),
     passkeyActs: new PasskeyActs({ passkeys, signInAge }),

@@ -104,7 +104,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'undo',
   ],
   mcp: ['audit-log', 'authorization-server', 'operation', 'property', 'rate-limit'],
-  operator: ['audit-log', 'job', 'outbox', 'publication', 'replica', 'token', 'trust'],
+  operator: ['audit-log', 'job', 'outbox', 'publication', 'replica', 'sign-in', 'token', 'trust'],
   'http/routes/archive': ['archive', 'http/dispatch', 'http/edge'],
   'http/routes/moves': ['http/dispatch', 'http/edge', 'moving'],
   'http/routes/history': ['history', 'http/dispatch', 'http/edge', 'undo'],

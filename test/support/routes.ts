@@ -61,6 +61,17 @@ export const samples: Readonly<Record<string, Sample>> = {
   openapi: { path: '/openapi.json', status: 200 },
   reference: { path: '/docs', status: 200 },
   asset: { path: '/assets/troupe.css', status: 200 },
+  // The service has no operator.
+  operatorTeam: { path: '/admin/operators', status: 404 },
+  operatorTeamForm: { path: '/admin/operators', form: { action: 'add', name: 'ada@example.com' }, status: 404 },
+  firstOperator: { path: '/admin/first', status: 410 },
+  firstOperatorForm: { path: '/admin/first', form: { code: 'none' }, status: 403 },
+  operatorStatus: { path: '/admin', status: 404 },
+  operatorActors: { path: '/admin/actors', status: 404 },
+  operatorActor: { path: '/admin/actors/:actor', status: 404 },
+  operatorActorForm: { path: '/admin/actors/:actor', form: { action: 'redrive' }, status: 404 },
+  operatorDeliveries: { path: '/admin/deliveries', status: 404 },
+  operatorPrograms: { path: '/admin/apps', status: 404 },
   bot: { path: '/bot', body: { text: 'hello' }, status: 404 },
   registerClient: {
     path: '/oauth/register',

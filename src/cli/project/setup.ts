@@ -196,6 +196,7 @@ async function writeSettings(file: string, answers: Answers): Promise<number> {
   const missing = await problemsIn(Object.fromEntries(settings))
   if (missing.length === 0) {
     print(`Next: node --env-file=${file} node_modules/troupe/bin/troupe.js serve app.ts`)
+    print('The first start prints a link. Open it and sign in to become the operator of the service.')
     return 0
   }
   print(`Add to ${file} before the service starts:`)

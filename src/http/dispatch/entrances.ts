@@ -43,7 +43,7 @@ export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps, Fresh
   /** Finds the new address of an actor that moved to another service, with the signed notice. Null: it has not moved. */
   readonly movedTo: (actorId: string) => Promise<{ readonly url: string; readonly notice: string } | null>
   readonly authentication: Pick<Authentication, 'authenticate' | 'unauthorized'>
-  readonly operators: Pick<Operators, 'of'>
+  readonly operators: Pick<Operators, 'of' | 'exist'>
   readonly contacts: { answered(caller: Caller, via: ConnectedVia): void }
 }
 
@@ -133,6 +133,7 @@ export class Entrances {
   ): Promise<HttpResponse> {
     const { admission, operators, freshSignIn } = this.#deps
     const { request } = exchange
+    if (!(await operators.exist())) throw new ServiceError('not_found', 'This service has no operators')
     const visitor = this.#visitor(exchange)
     const { csrfToken } = visitor
     const session = csrfToken === null ? null : await visitor.pageSession()

@@ -255,10 +255,16 @@ interface Addressed {
 
 type FindAct = (request: Addressed) => NamedAct
 
+/** Acts of operators, by the rest of the path. */
+const operatorActs: ReadonlyMap<string, Act> = new Map([
+  ['redrive', 'redrive'],
+  ['operators', 'changeOperators'],
+])
+
 /** Acts by the first segment of the path. */
 const actsOf: ReadonlyMap<string, FindAct> = new Map<string, FindAct>([
   ['', ({ name }) => ({ act: 'openAccount', name })],
-  ['admin', ({ name }) => ({ act: name === 'redrive' ? 'redrive' : 'viewFacts', name: '' })],
+  ['admin', ({ name }) => ({ act: operatorActs.get(name) ?? 'viewFacts', name: '' })],
   ['actions', ({ name }) => ({ act: name === '' ? 'listActions' : 'runAction', name })],
   ['callbacks', callbackAct],
   [

@@ -98,6 +98,9 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   allowed: 'Approved for one call.',
   refused: 'Denied.',
   followed: 'Subscribed.',
+  operatorBegun: 'You are now an operator of this service.',
+  operatorAdded: 'Operator added.',
+  operatorRemoved: 'Operator removed.',
   redriven: 'Retrying the failed updates.',
   signedOut: 'Device signed out.',
   disconnected: 'App disconnected.',
@@ -1763,6 +1766,31 @@ const operatorPages = {
   programs: 'Connected apps',
   noPrograms: 'No apps connected.',
   programColumns: { program: 'App', connections: 'Connections', lastUsed: 'Last used' },
+  team: 'Operators',
+  teamText:
+    'People who may open these pages. Each is named by a sign-in: a verified address, an id at a provider, or a passkey.',
+  configuredTeam: 'Set by TROUPE_ADMINS',
+  addedBy: (by: string) =>
+    by === 'link' ? 'by the link of the start' : by === 'command' ? 'by the command line' : `by ${by}`,
+  addOperator: 'Add an operator',
+  operatorName: 'Verified address, provider ID, or fingerprint of a passkey',
+  operatorNameText: 'Such as ada@example.com, google:1234 or passkey:u3V…, which the page of passkeys shows.',
+  removeOperator: 'Remove',
+  removeOperatorText: (name: string) => `${name} can no longer open these pages.`,
+  lastOperator: 'The last operator cannot be removed. Add another one first.',
+  begin: 'Become the operator',
+  beginText:
+    'This service has no operator yet. The person who continues here will see how the service runs, and can add other operators. Stored values stay hidden.',
+  beginSignIn: 'Next, sign in or create an account. The link works once, within 24 hours of the start that printed it.',
+  beginContinue: 'Continue to the sign-in',
+  beginAs: (name: string) => `You are signed in as ${name}. This sign-in will open the pages of operators.`,
+  beginOther: 'If another person should operate this service, let that person sign in first.',
+  beginButton: 'Become the operator',
+  beginOtherLink: 'Sign in again',
+  beginUnproven:
+    'This sign-in does not prove who you are, because programs may know the passphrase. Sign in in another way.',
+  linkEnded:
+    'This link has ended: it was used, a later start of the service replaced it, or it is older than 24 hours. If the service has no operator, restart it and open the link that the start prints.',
 }
 
 const operator = ({ one, many, a }: EnglishNoun) => ({
@@ -1979,6 +2007,7 @@ const didActs = {
   openAccount: 'opened your address',
   viewFacts: 'viewed how much you store, without the values',
   redrive: 'retried what had failed',
+  changeOperators: 'changed who operates this service',
   listActions: 'listed the actions',
   runAction: (name: string) => `ran the action ${quote(name)}`,
   listFiles: 'listed the files',
@@ -2029,6 +2058,7 @@ const toActs = {
   openAccount: 'open your address',
   viewFacts: 'view how much you store',
   redrive: 'retry what had failed',
+  changeOperators: 'change who operates this service',
   listActions: 'list the actions',
   runAction: (name: string) => `run the action ${quote(name)}`,
   listFiles: 'list the files',

@@ -69,6 +69,9 @@ const notices = (noun: Declined): Messages['notices'] => ({
   allowed: 'Für einen Aufruf genehmigt.',
   refused: 'Abgelehnt.',
   followed: 'Abonniert.',
+  operatorBegun: 'Sie betreiben jetzt diesen Dienst.',
+  operatorAdded: 'Person hinzugefügt.',
+  operatorRemoved: 'Person entfernt.',
   redriven: 'Die fehlgeschlagenen Aktualisierungen werden erneut gesendet.',
   signedOut: 'Gerät abgemeldet.',
   disconnected: 'App getrennt.',
@@ -1751,6 +1754,32 @@ const operatorPages: Omit<
   programs: 'Verbundene Apps',
   noPrograms: 'Keine Apps verbunden.',
   programColumns: { program: 'App', connections: 'Verbindungen', lastUsed: 'Zuletzt verwendet' },
+  team: 'Betrieb',
+  teamText:
+    'Wer diese Seiten öffnen darf. Jede Person ist durch eine Anmeldung benannt: eine bestätigte Adresse, eine Kennung bei einem Anbieter oder einen Passkey.',
+  configuredTeam: 'Durch TROUPE_ADMINS festgelegt',
+  addedBy: (by) =>
+    by === 'link' ? 'durch den Link des Starts' : by === 'command' ? 'auf der Kommandozeile' : `von ${by}`,
+  addOperator: 'Person hinzufügen',
+  operatorName: 'Bestätigte Adresse, Kennung beim Anbieter oder Fingerabdruck eines Passkeys',
+  operatorNameText: 'Zum Beispiel ada@example.com, google:1234 oder passkey:u3V…; die Seite der Passkeys zeigt ihn.',
+  removeOperator: 'Entfernen',
+  removeOperatorText: (name) => `${name} kann diese Seiten dann nicht mehr öffnen.`,
+  lastOperator: 'Die letzte Person kann nicht entfernt werden. Fügen Sie zuerst eine andere hinzu.',
+  begin: 'Den Betrieb übernehmen',
+  beginText:
+    'Dieser Dienst wird noch von keiner Person betrieben. Wer hier fortfährt, sieht, wie der Dienst läuft, und kann andere hinzufügen. Gespeicherte Werte bleiben verborgen.',
+  beginSignIn:
+    'Melden Sie sich als Nächstes an, oder erstellen Sie ein Konto. Der Link gilt einmal, innerhalb von 24 Stunden nach dem Start, der ihn ausgegeben hat.',
+  beginContinue: 'Weiter zur Anmeldung',
+  beginAs: (name) => `Sie sind als ${name} angemeldet. Diese Anmeldung öffnet dann die Seiten für den Betrieb.`,
+  beginOther: 'Wenn eine andere Person den Dienst betreiben soll, muss sie sich vorher anmelden.',
+  beginButton: 'Den Betrieb übernehmen',
+  beginOtherLink: 'Neu anmelden',
+  beginUnproven:
+    'Diese Anmeldung weist nicht nach, wer Sie sind, weil Programme das Passwort kennen können. Melden Sie sich auf andere Art an.',
+  linkEnded:
+    'Dieser Link gilt nicht mehr: Er wurde verwendet, ein späterer Start des Dienstes hat ihn ersetzt, oder er ist älter als 24 Stunden. Wenn noch niemand den Dienst betreibt, starten Sie ihn neu, und öffnen Sie den Link, den der Start ausgibt.',
 }
 
 const operator = (noun: Declined): Messages['operator'] => ({
@@ -1972,6 +2001,7 @@ const didActs: Messages['didActs'] = {
   openAccount: 'hat Ihre Adresse geöffnet',
   viewFacts: 'hat angesehen, wie viel Sie speichern, ohne die Werte',
   redrive: 'hat wiederholt, was fehlgeschlagen war',
+  changeOperators: 'hat geändert, wer diesen Dienst betreibt',
   listActions: 'hat die Aktionen aufgelistet',
   runAction: (name) => `hat die Aktion ${quote(name)} ausgeführt`,
   listFiles: 'hat die Dateien aufgelistet',
@@ -2021,6 +2051,7 @@ const toActs: Messages['toActs'] = {
   openAccount: 'Ihre Adresse öffnen',
   viewFacts: 'ansehen, wie viel Sie speichern',
   redrive: 'wiederholen, was fehlgeschlagen war',
+  changeOperators: 'ändern, wer diesen Dienst betreibt',
   listActions: 'Aktionen auflisten',
   runAction: (name) => `Aktion ${quote(name)} ausführen`,
   listFiles: 'Dateien auflisten',

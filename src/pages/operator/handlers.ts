@@ -5,22 +5,23 @@ import type { ActorPlace } from '../../actor/actor-store.ts'
 import type { ValuesOf } from '../../json/fields.ts'
 import { optional, stringField } from '../../json/fields.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
-import { noticeCookie, noticeOf } from '../../http/dispatch/flash-messages.ts'
+import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
 import type { OperatorExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { type HttpResponse, redirect } from '../../http/edge/response.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { maxCounted } from '../../operator/actor-list.ts'
-import type { OperatorAct, ReportedActor, Reports } from '../../operator/reports.ts'
+import type { OperatorAct } from '../../operator/act-entry.ts'
+import type { ReportedActor, Reports } from '../../operator/reports.ts'
 import { release } from '../../release.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import type { Continued } from '../../runtime.ts'
 import { showPage } from '../shared/page.ts'
 import { formRefusal } from '../shared/refused-on-page.ts'
-import { type SiteDeps, siteValues } from '../shared/site.ts'
 import { restoredDataOf } from '../activity/restored-data.ts'
 import { type Moment, momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
+import { type OperatorValuesDeps, valuesOf } from './operator-values.ts'
 import { shownText } from '../shared/peer-names.ts'
 import { visible } from '../shared/visible.ts'
 import type {
@@ -28,20 +29,16 @@ import type {
   OperatorActorsValues,
   OperatorActorValues,
   OperatorDeliveriesValues,
-  OperatorPageValues,
   OperatorProgramsValues,
   OperatorStatusValues,
 } from './values.ts'
 
-export interface OperatorPageDeps extends SiteDeps {
+export interface OperatorPageDeps extends OperatorValuesDeps {
   readonly reports: Reports
   readonly metrics: Pick<Metrics, 'summary'>
   readonly keyRing: KeyRing
   readonly quotaUses: (actorId: string) => Promise<readonly QuotaUse[]>
-  readonly baseUrl: string
   readonly continued: Continued | null
-  /** Unix milliseconds. */
-  readonly now: () => number
   readonly pages: {
     readonly operatorStatus: View<OperatorStatusValues>
     readonly operatorActors: View<OperatorActorsValues>
@@ -239,17 +236,4 @@ function moments(deps: OperatorPageDeps, { request }: Exchange): (ms: number) =>
   const { messages } = deps.languages.of(request)
   const now = deps.now()
   return (ms) => momentOf(ms, now, messages)
-}
-
-function valuesOf(deps: OperatorPageDeps, { request, operator, csrfToken }: Exchange): OperatorPageValues {
-  const language = deps.languages.of(request)
-  const notice = noticeOf(request)
-  return {
-    ...siteValues(deps, language),
-    operator: operator.name,
-    own_www: `${deps.basePath}/${operator.actorId}/www`,
-    root: `${deps.basePath}/admin`,
-    csrf_token: csrfToken,
-    notice: notice === null ? null : language.messages.notices[notice],
-  }
 }

@@ -7,17 +7,18 @@ import type { Html } from '../shared/values.ts'
 import { operatorStyle } from './style.ts'
 import type { OperatorPageValues } from './values.ts'
 
-type OperatorSection = '' | '/actors' | '/deliveries' | '/apps'
+type OperatorSection = '' | '/actors' | '/deliveries' | '/apps' | '/operators'
 
 const sections: readonly {
   readonly path: OperatorSection
-  readonly label: 'status' | 'actors' | 'deliveries' | 'programs'
+  readonly label: 'status' | 'actors' | 'deliveries' | 'programs' | 'team'
   readonly icon: IconName
 }[] = [
   { path: '', label: 'status', icon: 'activity' },
   { path: '/actors', label: 'actors', icon: 'people' },
   { path: '/deliveries', label: 'deliveries', icon: 'subscriptions' },
   { path: '/apps', label: 'programs', icon: 'apps' },
+  { path: '/operators', label: 'team', icon: 'key' },
 ]
 
 interface OperatorFrame extends PageContext {

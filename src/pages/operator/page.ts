@@ -2,6 +2,7 @@
 import type { PageGroup } from '../shared/page-group.ts'
 import { operatorStyle } from './style.ts'
 import { operatedActorPage, operatedActorsPage } from './actor-views.ts'
+import { firstOperatorPage, operatorTeamPage } from './team-views.ts'
 import { deliveriesPage, programsPage, statusPage } from './service-views.ts'
 
 export const operator = {
@@ -11,6 +12,8 @@ export const operator = {
     { name: 'operatorActor', template: 'aw-root-operator-actor.html', view: operatedActorPage },
     { name: 'operatorDeliveries', template: 'aw-root-operator-deliveries.html', view: deliveriesPage },
     { name: 'operatorPrograms', template: 'aw-root-operator-programs.html', view: programsPage },
+    { name: 'operatorTeam', template: 'aw-root-operator-team.html', view: operatorTeamPage },
+    { name: 'firstOperator', template: 'aw-root-operator-first.html', view: firstOperatorPage },
   ],
   styles: [operatorStyle],
 } as const satisfies PageGroup

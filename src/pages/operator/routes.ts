@@ -2,7 +2,7 @@
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import type { Route } from '../../http/dispatch/route.ts'
-import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
+import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import {
   actorsQuery,
   changeActor,
@@ -14,9 +14,11 @@ import {
   showPrograms,
   showStatus,
 } from './handlers.ts'
+import { changeFirst, changeTeam, firstOperatorQuery, showFirst, showTeam, type TeamDeps } from './team-handlers.ts'
 
-export function operatorRoutes(deps: OperatorPageDeps): readonly Route[] {
+export function operatorRoutes(deps: OperatorPageDeps & TeamDeps): readonly Route[] {
   return [
+    ...teamRoutes(deps),
     defineRoute({
       id: 'operatorStatus',
       method: 'GET',
@@ -86,6 +88,56 @@ function oneActorRoutes(deps: OperatorPageDeps): readonly Route[] {
       request: pageForm('action'),
       responses: formResponses,
       handler: (exchange) => changeActor(deps, exchange),
+    }),
+  ]
+}
+
+function teamRoutes(deps: TeamDeps): readonly Route[] {
+  return [
+    defineRoute({
+      id: 'operatorTeam',
+      method: 'GET',
+      path: '/admin/operators',
+      access: 'operator',
+      page: true,
+      summary: 'The operators, for operators',
+      responses: pageResponses,
+      handler: (exchange) => showTeam(deps, exchange),
+    }),
+    defineRoute({
+      id: 'operatorTeamForm',
+      method: 'POST',
+      path: '/admin/operators',
+      access: 'operator',
+      page: true,
+      freshSignIn: 'all',
+      summary: 'Adds an operator (`add`), or removes a stored one (`remove`)',
+      request: pageForm('action', 'name'),
+      responses: formResponses,
+      handler: (exchange) => changeTeam(deps, exchange),
+    }),
+    defineRoute({
+      id: 'firstOperator',
+      method: 'GET',
+      path: '/admin/first',
+      access: 'visitor',
+      limit: ['sign_in/source', 'sign_in/total'],
+      page: true,
+      summary: 'The page of the link that a start prints while the service has no operator. It changes nothing',
+      query: firstOperatorQuery,
+      responses: { ...pageResponses, ...errorResponses(410, 429) },
+      handler: (exchange) => showFirst(deps, exchange),
+    }),
+    defineRoute({
+      id: 'firstOperatorForm',
+      method: 'POST',
+      path: '/admin/first',
+      access: 'visitor',
+      page: true,
+      summary: 'Binds the link to the browser (`code`), or makes the person who signed in the first operator',
+      request: pageForm('code', 'name'),
+      responses: { ...formResponses, ...errorResponses(410) },
+      handler: (exchange) => changeFirst(deps, exchange),
     }),
   ]
 }

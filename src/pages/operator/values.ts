@@ -151,3 +151,40 @@ export interface OperatorProgramsValues extends OperatorPageValues {
   readonly next_href: string | null
   readonly is_first: boolean
 }
+
+export interface StoredOperatorRow {
+  /** A verified address, a provider id, or the fingerprint of a passkey. */
+  readonly name: string
+  readonly added: Moment
+  /** Name of the operator who added this one; `link` for the link of the start, `command` for the command line. */
+  readonly added_by: string
+  /** False for the last operator. */
+  readonly is_removable: boolean
+}
+
+export interface OperatorTeamValues extends OperatorPageValues {
+  /** The operators whom `TROUPE_ADMINS` names. */
+  readonly configured: readonly string[]
+  readonly stored: readonly StoredOperatorRow[]
+  /** Why the name was refused. Null: it was not. */
+  readonly error: string | null
+  /** The refused name; empty otherwise. */
+  readonly typed: string
+  readonly form_action: string
+}
+
+/** Values of the page behind the link of the first operator. */
+export interface FirstOperatorValues extends SiteValues {
+  /** `explain` before the sign-in, `confirm` after it, `unproven` after one that proves no identity. */
+  readonly step: 'explain' | 'confirm' | 'unproven'
+  /** The sign-in that becomes the operator; empty before the sign-in. */
+  readonly candidate: string
+  /** Target of the form. */
+  readonly action: string
+  /** Code of the link; empty after the first step. */
+  readonly code: string
+  /** Form field `csrf_token`; empty before the sign-in. */
+  readonly csrf_token: string
+  /** A sign-in of another person; empty before the sign-in. */
+  readonly sign_in_href: string
+}
