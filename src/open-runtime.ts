@@ -121,7 +121,7 @@ function continuedOf({ previous, beganAt }: Incarnation): Runtime['continued'] {
 }
 
 function databaseOptions(
-  { config, now, onQuery, databaseWaitMs = 0 }: RuntimeOptions,
+  { config, now, onQuery, openFile, databaseWaitMs = 0 }: RuntimeOptions,
   log: Log,
   metrics: Metrics,
 ): Omit<StoreOptions, 'url'> {
@@ -133,6 +133,7 @@ function databaseOptions(
     waitMs: databaseWaitMs,
     lockTimeoutMs: config.storeTimeoutSeconds * 1000,
     now,
+    openFile,
     log: (level, message, cause) => log[level]({ error: cause }, message),
     onQuery: (sql) => {
       metrics.statementRun()

@@ -6,6 +6,7 @@ import { ReadReplicas } from './store/read-replicas.ts'
 import { requireRestored } from './incarnation/incarnation.ts'
 import type { SchemaTable } from './store/schema-text.ts'
 import { StoreStartError } from './store/start-error.ts'
+import type { DatabaseFileOptions } from './store/sqlite/database-file.ts'
 import type { QueryObserver, Store, StoreLog } from './store/store.ts'
 import { type Placements, placementsWith } from './table/placement.ts'
 import type { Table, WithTables } from './table/table.ts'
@@ -37,6 +38,8 @@ export interface StoreOptions {
   readonly waitMs?: number
   /** PostgreSQL: how long one statement may take (milliseconds, default `lockTimeoutMs` + 5000). */
   readonly statementTimeoutMs?: number
+  /** SQLite: opens the file of the database, so that a test can replace connections. */
+  readonly openFile?: DatabaseFileOptions['open']
   /** Replaces the store's clock (`Store.now`), in Unix milliseconds. */
   readonly now?: (() => number) | undefined
   /** Requires an existing store and neither creates nor migrates it (default false). */
@@ -82,6 +85,7 @@ async function openDriver(options: StoreOptions): Promise<Store> {
       migrations,
       mustExist,
       onQuery: published('sqlite', options.onQuery),
+      open: options.openFile,
       log,
     })
   }

@@ -13,6 +13,7 @@ import type { Quotas } from './quota/quota.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import type { CatchUpStore } from './store/catch-up-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
+import type { StoreOptions } from './open-store.ts'
 import type { QueryObserver, Store } from './store/store.ts'
 import type { Table, WithTables } from './table/table.ts'
 import type { Timers } from './timers.ts'
@@ -78,6 +79,8 @@ export interface RuntimeOptions extends WithTables {
   readonly maxDirectSubscriptions?: number
   /** Receives every SQL statement, so that a test can count them. */
   readonly onQuery?: QueryObserver
+  /** Opens the file of a SQLite database, so that a test can replace connections. */
+  readonly openFile?: StoreOptions['openFile']
   /** Wraps the store, so that a test can inject faults. */
   readonly wrapStore?: (store: Store) => Store
 }

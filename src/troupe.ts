@@ -152,6 +152,7 @@ export type Replaceable = Pick<
   | 'peerClient'
   | 'fileBytes'
   | 'onQuery'
+  | 'openFile'
   | 'wrapStore'
   | 'providers'
 >

@@ -1,5 +1,6 @@
 /** The invariants that must hold when a simulated world has come to rest. */
 import { violationsIn } from '../support/invariants.ts'
+import { openFile } from './databases.ts'
 import { judgePythonCopies } from './python/judge-python.ts'
 import type { SubscriptionView, Workload } from './workload.ts'
 import type { SimActor, World } from './world.ts'
@@ -7,7 +8,7 @@ import type { SimActor, World } from './world.ts'
 /** Checks I8, that each actor has one home, and the other invariants that are visible in the tables alone. */
 export async function judgeTables(world: World): Promise<void> {
   for (const host of world.hosts) {
-    const found = [...(await violationsIn(`sqlite:${host.path}`)), ...host.ledger.leftovers()]
+    const found = [...(await violationsIn(`sqlite:${host.path}`, { openFile })), ...host.ledger.leftovers()]
     for (const text of found) world.violation(`${host.origin}: ${text}`)
   }
   for (const { id, isGone, mayBeGone } of world.actors) {

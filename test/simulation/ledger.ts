@@ -2,9 +2,13 @@
  * Checks I3 after every commit, from the tables alone: each subscription counts 1, 2, 3 … in the order of the commits.
  * Each sequence number keeps its diff unchanged, and a suspended target receives none.
  */
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { openFile } from './databases.ts'
+import type { ReadCache } from './read-cache.ts'
 
 export interface LedgerParts {
+  /** Tells whether the database has changed. */
+  readonly reads: ReadCache
   readonly maxDiffs: number
   readonly queues: Queues
   readonly violation: (text: string) => void
@@ -62,6 +66,8 @@ export class Ledger {
   readonly #parts: LedgerParts
   /** By actor: the hashes of all secrets that its relationships have had here. */
   readonly #past = new Map<string, Set<string>>()
+  readonly #read = new Map<string, unknown>()
+  #readAt = -1
   /** Count of assigned sequence numbers. */
   count = 0
 
@@ -72,7 +78,7 @@ export class Ledger {
     this.#parts = parts
     this.#maxDiffs = maxDiffs
     this.#queues = queues
-    this.#database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+    this.#database = openFile(path)
     this.#violation = violation
     this.#subscriptions = this.#database.prepare(
       `SELECT actor_id, peer_id, subscription_id, subtarget, sequence, committed FROM publisher_subscription
@@ -121,7 +127,9 @@ export class Ledger {
 
   /** Whether the actor is at this host, also while it is moving away. */
   isHome(actorId: string): boolean {
-    const row = this.#residence.get(actorId) as { residence: string } | undefined
+    const row = this.#sinceChange(`residence ${actorId}`, () => this.#residence.get(actorId)) as
+      | { residence: string }
+      | undefined
     return (row?.residence === 'here' || row?.residence === 'moving') && !this.#forged().has(actorId)
   }
 
@@ -137,14 +145,30 @@ export class Ledger {
 
   /** The sealed secrets of a move from here. Null without one. */
   departureOf(actorId: string): string | null {
-    return (this.#departure.get(actorId) as { secrets: string } | undefined)?.secrets ?? null
+    return (
+      (this.#sinceChange(`departure ${actorId}`, () => this.#departure.get(actorId)) as { secrets: string } | undefined)
+        ?.secrets ?? null
+    )
   }
 
   /** The actors here that evil services have made, with the ids of others. */
   #forged(): ReadonlySet<string> {
     if (this.#parts.forged.size === 0) return new Set()
-    const rows = this.#forgedActors.all() as { actor_id: string; token_hash: string }[]
+    const rows = this.#sinceChange('arrivals', () => this.#forgedActors.all()) as {
+      actor_id: string
+      token_hash: string
+    }[]
     return new Set(rows.filter((row) => this.#parts.forged.has(row.token_hash)).map((row) => row.actor_id))
+  }
+
+  /** Returns what the database had at its last change. */
+  #sinceChange<T>(key: string, read: () => T): T {
+    const { version } = this.#parts.reads
+    if (version === null) return read()
+    if (version !== this.#readAt) this.#read.clear()
+    this.#readAt = version
+    if (!this.#read.has(key)) this.#read.set(key, read())
+    return this.#read.get(key) as T
   }
 
   /** The relationships of the actors here, with the addresses of their peers. */

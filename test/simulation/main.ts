@@ -20,10 +20,11 @@ const command = {
       about:
         'Evil services in every run: a stranger, the old homes of actors that moved, or both. Default: by the seed.',
     },
+    digest: { kind: 'flag', about: 'Prints the hash of each run, and its processor time in milliseconds.' },
     processes: { kind: 'integer', least: 1, about: 'Number of parallel processes. Default: the number of cores.' },
   },
 } as const
-const { seed: one, seeds: many = 0, from, evil, processes: most } = commandOptions(command).values
+const { seed: one, seeds: many = 0, from, evil, digest, processes: most } = commandOptions(command).values
 if (one === undefined && many === 0) refuseOptions(command, 'Missing --seed or --seeds: expected one of them.')
 
 const chosen = evilChoices.find((choice) => choice === evil)
@@ -38,7 +39,10 @@ async function run(seeds: readonly number[]): Promise<void> {
   const bad: number[] = []
   const totals = new Map<string, number>()
   for (const seed of seeds) {
+    const before = process.cpuUsage()
     const { violations, hash, statistics } = await simulator.run(seed, print, chosen)
+    const { user, system } = process.cpuUsage(before)
+    if (digest) console.log(`seed ${seed} ${hash} ${Math.round((user + system) / 1000)} ms`)
     for (const [name, count] of Object.entries<number>({ ...statistics })) {
       totals.set(name, (totals.get(name) ?? 0) + count)
     }
@@ -64,7 +68,16 @@ async function shareOut(count: number): Promise<void> {
     Array.from({ length: count }, async (_, index) => {
       const seeds = Math.min(share, many - index * share)
       const choice = evil === undefined ? [] : ['--evil', evil]
-      const args = [...choice, '--seeds', String(seeds), '--from', String(from + index * share), '--processes', '1']
+      const args = [
+        ...choice,
+        ...(digest ? ['--digest'] : []),
+        '--seeds',
+        String(seeds),
+        '--from',
+        String(from + index * share),
+        '--processes',
+        '1',
+      ]
       const [code] = (await once(fork(import.meta.filename, args), 'exit')) as [number | null]
       return code
     }),

@@ -11,12 +11,16 @@ import type { LockedActor, Param, Queries, Store, StoreUsage, Transaction } from
 import { App, type TroupeOptions } from '../../src/troupe.ts'
 import type { Random } from '../support/random.ts'
 import { testKeys } from '../support/service.ts'
+import { openFile } from './databases.ts'
+import type { ReadCache } from './read-cache.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 export interface ProgramParts {
   readonly name: string
   readonly databasePath: string
   readonly fileBytes: FileBytes
+  /** Shared by the processes of a database. */
+  readonly reads: ReadCache
   readonly baseUrl: string
   readonly settings: Partial<TroupeOptions>
   readonly time: VirtualTime
@@ -107,9 +111,10 @@ export class Program {
         },
         peerClient: client,
         fileBytes,
+        openFile,
         wrapStore: (store) => {
           this.#store = store
-          return new MortalStore(store, this)
+          return new MortalStore(store, this, this.#parts.reads)
         },
       },
     )
@@ -276,10 +281,12 @@ class InProcess implements HttpRequest {
 class MortalStore implements Store {
   readonly #inner: Store
   readonly #program: Program
+  readonly #reads: ReadCache
 
-  constructor(inner: Store, program: Program) {
+  constructor(inner: Store, program: Program, reads: ReadCache) {
     this.#inner = inner
     this.#program = program
+    this.#reads = reads
   }
 
   get dialect(): Store['dialect'] {
@@ -295,7 +302,7 @@ class MortalStore implements Store {
   }
 
   read<T>(work: (q: Queries) => Promise<T>): Promise<T> {
-    return this.#program.looks(() => this.#inner.read(work))
+    return this.#program.looks(() => this.#inner.read((q) => work(this.#reads.over(q))))
   }
 
   readAllServers<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
@@ -308,7 +315,9 @@ class MortalStore implements Store {
 
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#program.change(() =>
-      this.#inner.write(async (tx) => this.#lastStep(await work(new MortalTransaction(tx, this.#program)))),
+      this.#reads.change(() =>
+        this.#inner.write(async (tx) => this.#lastStep(await work(new MortalTransaction(tx, this.#program)))),
+      ),
     )
   }
 
@@ -318,10 +327,12 @@ class MortalStore implements Store {
     origin?: string,
   ): Promise<T> {
     return this.#program.change(() =>
-      this.#inner.writeActor(
-        actorId,
-        async (tx, actor) => this.#lastStep(await work(new MortalTransaction(tx, this.#program), actor)),
-        origin,
+      this.#reads.change(() =>
+        this.#inner.writeActor(
+          actorId,
+          async (tx, actor) => this.#lastStep(await work(new MortalTransaction(tx, this.#program), actor)),
+          origin,
+        ),
       ),
     )
   }

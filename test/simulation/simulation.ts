@@ -4,12 +4,13 @@
  */
 import { seedProcess } from './deterministic.ts'
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TroupeOptions } from '../../src/troupe.ts'
 import { type Random, seeded } from '../support/random.ts'
 import { startService } from '../support/service.ts'
+import { closeDatabases, makeDatabase } from './databases.ts'
 import { type EvilChoice, evilOf, Roles, strangerUrl } from './evil/roles.ts'
 import { judgeReplicas, judgeSecrets, judgeTables } from './judge.ts'
 import { calm, type Weather } from './network.ts'
@@ -47,26 +48,22 @@ export interface Statistics {
 export class Simulator {
   /** In memory where the system supports it, because nothing must survive. */
   readonly #folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'troupe-simulation-'))
-  #runs = 0
 
   /** @param evil The evil services. Default: the seed decides. */
   async run(seed: number, print: (line: string) => void = () => {}, evil: EvilChoice = evilOf(seed)): Promise<Outcome> {
     const template = await this.#template()
-    const folder = join(this.#folder, String(this.#runs++))
-    mkdirSync(folder)
     const hash = createHash('sha256')
     const trace = (line: string): void => {
       hash.update(line)
       print(line)
     }
-    const run = new Run({ seed, folder, template, trace, evil })
+    const run = new Run({ seed, folder: this.#folder, template, trace, evil })
     seedProcess({ seed, now: run.now })
     try {
       const { violations, statistics } = await watchOutside(run.violation, () => run.run())
       return { seed, violations, hash: hash.digest('hex').slice(0, 16), statistics }
     } finally {
       seedProcess(null)
-      rmSync(folder, { recursive: true, force: true })
     }
   }
 
@@ -78,6 +75,7 @@ export class Simulator {
   }
 
   close(): void {
+    closeDatabases(this.#folder)
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }
@@ -121,7 +119,7 @@ class Run {
       hosts,
       isEvil: evil !== 'none',
       hasPython: seeded(seed * 17 + 11).below(2) === 0,
-      createDatabase: (path) => copyFileSync(template, path),
+      createDatabase: (path) => makeDatabase(path, template),
       settings,
       declare: (app, world) => {
         app.callback('subscription', ({ actor, data }) => {

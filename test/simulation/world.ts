@@ -9,6 +9,7 @@ import { Network, type Outsider } from './network.ts'
 import { type AskOptions, Program, type Reply } from './program.ts'
 import type { FileBytes } from '../../src/object/file-bytes.ts'
 import { MemoryBytes } from '../../src/object/memory.ts'
+import { ReadCache } from './read-cache.ts'
 import { PythonHost } from './python/python-host.ts'
 import { VirtualTime } from './virtual-time.ts'
 import { Watch } from './watch.ts'
@@ -18,6 +19,7 @@ export interface Host {
   readonly path: string
   /** The files of all processes of the host. */
   readonly bytes: FileBytes
+  readonly reads: ReadCache
   readonly ledger: Ledger
   /** Number of processes that serve the host; some may be down. */
   readonly size: number
@@ -116,10 +118,12 @@ export class World {
     for (const [index, size] of this.#parts.hosts.entries()) {
       const path = `${this.#parts.folder}/${index}.db`
       this.#parts.createDatabase(path)
+      const reads = new ReadCache()
       const host: Host = {
         origin: `http://s${index}.test`,
         path,
         ledger: new Ledger(path, {
+          reads,
           maxDiffs: this.#parts.settings.maxDiffs ?? 1000,
           queues,
           secrets,
@@ -133,6 +137,7 @@ export class World {
         size,
         programs: [],
         bytes: new MemoryBytes(),
+        reads,
         starts: 0,
       }
       this.hosts.push(host)
@@ -147,6 +152,7 @@ export class World {
       name,
       databasePath: host.path,
       fileBytes: host.bytes,
+      reads: host.reads,
       baseUrl: host.origin,
       settings: this.#parts.settings,
       time: this.time,

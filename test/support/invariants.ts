@@ -16,18 +16,21 @@ export interface Expectations {
   readonly valuesAreUnique?: boolean
   /** Whether the counts for quotas are upper bounds. Default: when the tests run as on a sharded database. */
   readonly hasBounds?: boolean
+  /** Opens the file of a SQLite database. Default: with a connection of its own. */
+  readonly openFile?: (path: string) => DatabaseSync
 }
 
 /** Returns a sentence for each violation, with the id of the invariant. */
 export async function violationsIn(url: string, expectations: Expectations = {}): Promise<string[]> {
-  return withDatabase(url, async (database) => [
+  const work = async (database: Database): Promise<string[]> => [
     ...(await engineFaults(database)),
     ...(await strangers(database)),
     ...(await lookupFaults(database, expectations)),
     ...(await creatorFaults(database)),
     ...(await listFaults(database)),
     ...(await countFaults(database, expectations)),
-  ])
+  ]
+  return withDatabase(url, work, expectations.openFile)
 }
 
 /** Checks creators whose request for an actor got no response: each has at most one actor, and that actor has no data. */
@@ -82,9 +85,13 @@ interface Database {
   tables(): Promise<readonly Table[]>
 }
 
-async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
+async function withDatabase<T>(
+  url: string,
+  work: (database: Database) => Promise<T>,
+  openFile = (path: string): DatabaseSync => new DatabaseSync(path, { readOnly: true, timeout: 5_000 }),
+): Promise<T> {
   if (url.startsWith('sqlite:')) {
-    const sqlite = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true, timeout: 5_000 })
+    const sqlite = openFile(url.slice('sqlite:'.length))
     try {
       return await work({
         isSqlite: true,

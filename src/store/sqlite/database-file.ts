@@ -15,8 +15,8 @@ export interface DatabaseFileOptions {
   readonly log: StoreLog
   /** Size of the write-ahead log beyond which the operator is warned, in bytes. Default: 256 MiB. */
   readonly logAlarmBytes?: number
-  /** Opens the file at a `file:` URL. Tests inject failures here. */
-  readonly open?: (location: URL, options: DatabaseSyncOptions) => DatabaseSync
+  /** Opens the file at a `file:` URL. Tests inject failures and connections here. */
+  readonly open?: ((location: URL, options: DatabaseSyncOptions) => DatabaseSync) | undefined
 }
 
 /** Page cache of a connection, so that actors in use are read from memory however large the file is. */
