@@ -35,7 +35,8 @@ function atLocalhost(world: World): World {
     request: (path, init = {}) => fetch(`${url}${path}`, { redirect: 'manual', ...init }),
   }
   const browser = async (): Promise<TestBrowser> => new RedirectedBrowser(await world.browser(), service)
-  return { service, provider: world.provider, start: world.start, browser }
+  const { provider, start, atEnd } = world
+  return { service, provider, start, atEnd, browser }
 }
 
 const clients: ReadonlySet<string> = new Set([

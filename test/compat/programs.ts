@@ -9,12 +9,14 @@ import { type BrowserType, firefox, webkit } from 'playwright-core'
 import { freePort } from '../support/free-port.ts'
 import { basic } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { hasLibrary, libraryProgram } from './python-library.ts'
 import type { CompatRow, World } from './row.ts'
 
 const browsers: Readonly<Record<string, BrowserType>> = { firefox, webkit }
 
 /** Whether the machine has the program. Browsers are those that Playwright installs. */
 export function isPresent(program: string): boolean {
+  if (program === libraryProgram) return hasLibrary()
   const browser = browsers[program]
   if (browser !== undefined) return existsSync(browser.executablePath())
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))

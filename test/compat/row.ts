@@ -10,6 +10,7 @@ export const groups = [
   'Identity providers',
   'Browsers',
   'Proxies',
+  'Peers',
   'Command line',
   'Deployment',
 ] as const
@@ -36,11 +37,14 @@ export class World {
   readonly provider: IdentityProvider
   /** Starts a service with other settings, which ends with the rows. */
   readonly start: (settings: object) => Promise<TestService>
+  /** Registers what stops after the last row. */
+  readonly atEnd: (end: () => Promise<void>) => void
 
-  constructor({ service, provider, start }: Pick<World, 'service' | 'provider' | 'start'>) {
+  constructor({ service, provider, start, atEnd }: Pick<World, 'service' | 'provider' | 'start' | 'atEnd'>) {
     this.service = service
     this.provider = provider
     this.start = start
+    this.atEnd = atEnd
   }
 
   /** Returns the browser of a new person who is signed in. */

@@ -6,6 +6,7 @@ import { identityProviders } from './identity-providers.ts'
 import { loopbackRows } from './loopback.ts'
 import { oauthClients } from './oauth-clients.ts'
 import { programRows } from './programs.ts'
+import { libraryRows } from './python-library.ts'
 import type { CompatRow } from './row.ts'
 
 export const rows: readonly CompatRow[] = [
@@ -15,5 +16,6 @@ export const rows: readonly CompatRow[] = [
   ...loopbackRows,
   ...identityProviders,
   ...programRows,
+  ...libraryRows,
   ...deploymentRows,
 ]

@@ -1,5 +1,5 @@
 /** Runs rows of the table of compatibility as tests, at one service. */
-import { before, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { z } from 'zod'
 import type { App } from '../../src/troupe.ts'
 import { sqliteService } from '../support/service.ts'
@@ -33,6 +33,7 @@ export function testRows(
   const start = sqliteService()
   describe('the service', () => {
     let world: World
+    const ends: (() => Promise<void>)[] = []
     before(async () => {
       const identity = await provider()
       const settings = { ...signInAt(identity), declare: notes, listen: true }
@@ -40,7 +41,11 @@ export function testRows(
         service: await start(settings),
         provider: identity,
         start: (more) => start({ ...settings, ...more }),
+        atEnd: (end) => void ends.push(end),
       })
+    })
+    after(async () => {
+      for (const end of ends) await end()
     })
     for (const row of rows) {
       const program = missing(row)

@@ -23,7 +23,7 @@ async function knowsApproval(asking: TestActor, path: string): Promise<void> {
 /** Requests a relationship from `asking` to `asked`, and approves it unless `approved` is false. Both services must listen. */
 export async function relate(
   asking: TestActor,
-  [askedService, asked]: readonly [TestService, TestActor],
+  [askedService, asked]: readonly [Pick<TestService, 'url' | 'request'>, TestActor],
   relationship = 'friend',
   approved = true,
 ): Promise<Related> {
