@@ -9,9 +9,15 @@ import { signIn } from '../support/sessions.ts'
 const events = wantsEvents
 
 /** Opens the stream as a page of the service does. */
-async function listen(service: TestService, actor: TestActor, token: string): Promise<LiveStream> {
-  const answer = await service.request(`/${actor.id}/www/live`, {
-    headers: { ...events, cookie: `oauth_token=${token}`, 'sec-fetch-site': 'same-origin' },
+async function listen(
+  service: TestService,
+  actor: TestActor,
+  token: string,
+  query = '',
+  more: Readonly<Record<string, string>> = {},
+): Promise<LiveStream> {
+  const answer = await service.request(`/${actor.id}/www/live${query}`, {
+    headers: { ...events, cookie: `oauth_token=${token}`, 'sec-fetch-site': 'same-origin', ...more },
   })
   return LiveStream.of(answer)
 }
@@ -45,6 +51,26 @@ forEachService((start) => {
       await actor.request('POST', '/properties', { notes: { _type: 'list' } })
       assert.deepEqual(await listener.change(), { category: 'properties', name: 'color', number: 2 })
       assert.deepEqual(await listener.change(), { category: 'properties', name: 'notes', number: 3 })
+      await listener.close()
+    })
+
+    it('continues after the number in the query, unless the client names a later event (R-LIVE-07)', async () => {
+      const { service, actor, token, listener } = await open()
+      for (const name of ['a', 'b']) await actor.request('PUT', `/properties/${name}`, 'x')
+      const cases = [
+        ['?after=1', {}, [2, 3]],
+        ['?after=1', { 'last-event-id': '2' }, [3]],
+        ['?after=3', { 'last-event-id': 'x' }, []],
+      ] as const
+      for (const [query, headers, numbers] of cases) {
+        const again = await listen(service, actor, token, query, headers)
+        assert.deepEqual(await again.ready(), { number: 3, resumed: true })
+        for (const number of numbers) assert.equal(((await again.change()) as { number: number }).number, number)
+        await again.close()
+      }
+      const unknown = await listen(service, actor, token, '?after=9')
+      assert.deepEqual(await unknown.ready(), { number: 3, resumed: false })
+      await unknown.close()
       await listener.close()
     })
 

@@ -79,8 +79,9 @@ forEachService((start) => {
       assert.equal((await browser.get('/properties')).status, 200)
       const [values] = listings
       assert.ok(values)
-      const { csrf_token, rows, ...others } = values
+      const { csrf_token, session, rows, ...others } = values
       assert.match(csrf_token, /^[\w-]{43}$/)
+      assert.match(session ?? '', /^[\w-]{16,}$/)
       assert.deepEqual(others, {
         base_path: '/under',
         language: 'en',

@@ -19,6 +19,8 @@ export interface LiveStreamDeps extends BaseUrl {
 export interface LiveRequest {
   readonly request: HttpRequest
   readonly actorId: string
+  /** The number of the last change that a new client has. `Last-Event-ID`, which a reconnecting client sends, wins. */
+  readonly after?: number | undefined
   /** Resolves to false when the credential has ended, in any process. The stream then ends. */
   readonly isGood: () => Promise<boolean>
   /** The JSON of an event. */
@@ -42,11 +44,11 @@ export function liveStreams(): ConcurrencyLimit {
  * @throws ServiceError `bad_request`, `forbidden` for another site, `actor_not_found`, `too_many_requests`
  */
 export async function liveResponse(deps: LiveStreamDeps, live: LiveRequest): Promise<HttpResponse> {
-  const { request, actorId } = live
+  const { request, actorId, after = null } = live
   requireStreamable(deps, request)
   const release = deps.liveStreams.begin(actorId)
   try {
-    const watching = await deps.live.begin(actorId, lastEventId(request))
+    const watching = await deps.live.begin(actorId, lastEventId(request) ?? after)
     if (watching === null) throw new ServiceError('actor_not_found')
     const controller = new AbortController()
     const close = (): void => {

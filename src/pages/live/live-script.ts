@@ -7,7 +7,7 @@ import { builtInWords } from '../languages/live-words.ts'
 export const liveScript = `const main = document.querySelector('main[data-live]')
 // The sentences in the language of the page. Own pages may omit some or all.
 const words = { ...${JSON.stringify(builtInWords)}, ...JSON.parse(main?.dataset.words ?? '{}') }
-if (main && window.EventSource) begin(main.dataset.live)
+if (main && window.EventSource) begin(main.dataset)
 if (navigator.clipboard) offerCopies()
 
 /** Shows the buttons that copy a text, and says that a text was copied. */
@@ -25,50 +25,87 @@ function offerCopies() {
   })
 }
 
-function begin(address) {
+function begin({ live: address, session }) {
   const speaker = document.body.appendChild(document.createElement('p'))
   speaker.className = 'unseen'
   speaker.setAttribute('aria-live', 'polite')
-  let source = null
   const waiting = []
-  let timer = 0
-  let again = 0
+  let source, channel, leaving, timer, again, isPressed, hasEnded
   let refreshing = new AbortController()
   let begun = 0
   let shown = 0
-  let isPressed = false
   let waitMs = 5000
-  let hasEnded = false
+  // The number of the last change that is known here.
+  let last = null
   // Extensions of the browser add attributes to fields later. Those are not changes of the content.
   for (const region of regions()) region.source = plain(region)
 
   const open = () => {
-    if (source || hasEnded || document.hidden) return
-    source = new EventSource(address)
-    // Events before the stream opened, or while it was broken, are lost. So fetch the page once.
-    source.addEventListener('open', () => {
+    if (hasEnded || document.hidden) return
+    // The user returns while a retry waits.
+    if (leaving) return again && listen()
+    const { signal } = (leaving = new AbortController())
+    last = null
+    // Only secure contexts have locks.
+    if (!session || !navigator.locks || !window.BroadcastChannel) return listen()
+    // Browsers limit the connections to one host. So the windows of a session share one stream: the holder of the lock passes
+    // its events to the others. A session has its own lock, because the stream ends with the session.
+    const name = address + ' ' + session
+    channel = new BroadcastChannel(name)
+    channel.onmessage = ({ data }) => {
+      if (data) receive(data)
+      else if (source && last !== null) channel.postMessage({ number: last, isHello: true })
+    }
+    // Changes since this page was made are lost. The answer tells the number that follows them.
+    channel.postMessage(0)
+    navigator.locks
+      .request(name, { signal }, () => {
+        listen()
+        return new Promise((done) => (signal.onabort = done))
+      })
+      .catch(() => {})
+  }
+  const tell = (message) => {
+    receive(message)
+    channel?.postMessage(message)
+  }
+  const receive = ({ number, change, isHello }) => {
+    if (isHello ? last !== null : change && number <= last) return
+    last = number
+    if (!change || regions().some((region) => follows(region, change))) look(change)
+  }
+  const listen = () => {
+    // Another window led before. Its stream continues here, without a gap.
+    clearTimeout(again)
+    again = 0
+    source = new EventSource(last ? address + '?after=' + last : address)
+    source.addEventListener('ready', ({ data }) => {
+      const { number, resumed } = JSON.parse(data)
       waitMs = 5000
-      look(null)
+      // Events before the stream opened, or while it was broken, are lost. So fetch the page once.
+      if (!resumed) tell({ number })
     })
     source.addEventListener('change', ({ data }) => {
       const change = JSON.parse(data)
-      if (regions().some((region) => follows(region, change))) look(change)
+      tell({ number: change.number, change })
     })
-    source.addEventListener('error', () => {
+    source.onerror = () => {
       if (source?.readyState !== EventSource.CLOSED) return
       // The service refused the stream, and the browser does not retry: the session ended, the service is not ready, or the
       // limit of streams is reached. The script retries with increasing delays and fetches the page each time.
-      close()
-      look(null)
-      clearTimeout(again)
-      again = setTimeout(open, waitMs)
+      source = null
+      tell({ number: null })
+      again = setTimeout(listen, waitMs)
       waitMs = Math.min(2 * waitMs, 3e5)
-    })
+    }
   }
-  // Browsers limit the connections to one host, so hidden pages close their stream.
+  // Hidden pages close their stream, and another window listens.
   const close = () => {
+    leaving?.abort()
+    channel?.close()
     source?.close()
-    source = null
+    clearTimeout(again)
+    again = leaving = channel = source = null
   }
   document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()))
   addEventListener('pagehide', close)
@@ -76,7 +113,6 @@ function begin(address) {
   addEventListener('submit', () => {
     close()
     clearTimeout(timer)
-    clearTimeout(again)
     refreshing.abort()
     refreshing = new AbortController()
   })
@@ -86,7 +122,7 @@ function begin(address) {
   for (const type of ['pointerup', 'pointercancel', 'dragend', 'blur'])
     addEventListener(type, () => setTimeout(() => (isPressed = false)))
   // The browser restored the page from its back/forward cache.
-  addEventListener('pageshow', ({ persisted }) => persisted && open())
+  addEventListener('pageshow', open)
   open()
 
   /** Collects changes that arrive together, and fetches the page once for all of them. */

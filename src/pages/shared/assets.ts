@@ -19,17 +19,22 @@ function compactStyle(text: string): string {
     .map((part) => part.split('/*', 1)[0] ?? '')
     .join('')
     .replaceAll(/\s+/g, ' ')
-    .replaceAll(/ ?([{};>]) ?|([:,]) /g, '$1$2')
+    .replaceAll(/ ?([{};>+]) ?|([:,]) /g, '$1$2')
     .replaceAll(';}', '}')
 }
 
-/** Keeps the lines, at which statements end. */
+const quotedOrMark = /('[^'\n]*'|"[^"\n]*"|`[^`]*`)| ?([^\w\s'"`]) ?/g
+
+/** Keeps the lines, at which statements end, and what is in quotes. A pattern of a script has neither spaces nor quotes. */
 function compactScript(text: string): string {
   return text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(?:\/\/|\/?\*)/.test(line))
     .join('\n')
+    .replaceAll(quotedOrMark, (_all, quoted?: string, mark?: string) => quoted ?? mark ?? '')
+    .replaceAll(/(?<!async)\((\w+)\)=>/g, '$1=>')
+    .replaceAll(/([{([,])\n|\n([})\]?:.])/g, '$1$2')
 }
 
 /** @param name File name without the hash: `troupe.css`. */

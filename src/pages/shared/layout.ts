@@ -75,7 +75,8 @@ export function actorPage(values: ActorPageValues, frame: ActorFrame, content: H
   const { messages } = frame
   const isAnswer = values.error !== null || frame.isAnswer === true
   const words = otherWords(messages.live)
-  const live = html` data-live="${values.actor_www}/live"${words === null ? '' : html` data-words="${words}"`}`
+  const session = values.session ?? values.csrf_token
+  const live = html` data-live="${values.actor_www}/live" data-session="${session}"${words === null ? '' : html` data-words="${words}"`}`
   return shell(
     { ...values, title: titleOf(values, frame), messages, styles: frame.styles ?? [], scripts: frame.scripts ?? [] },
     html`<div class="shell">

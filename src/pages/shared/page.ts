@@ -49,6 +49,7 @@ export async function pageValues(
     actor_www: `${root}/www`,
     csrf_token: csrfToken,
     // A browser keeps Basic credentials until it is closed, so the service cannot sign it out.
+    session: caller.kind === 'creator' ? (caller.session ?? null) : null,
     can_sign_out: caller.kind === 'creator' && caller.via !== 'basic',
     notice: notice === null ? null : language.messages.notices[notice],
     notice_undo: await undoableNow(deps, actor.id, undoableRequestOf(request)),

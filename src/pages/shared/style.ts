@@ -2,14 +2,14 @@
 export const style = `:root {
   color-scheme: light dark;
   --ground: light-dark(#f7f5f2, #141312);
-  --surface: light-dark(#ffffff, #1e1c1b);
+  --surface: light-dark(#fff, #1e1c1b);
   --sunken: light-dark(#f1eee9, #272523);
   --ink: light-dark(#1d1b19, #f0ece6);
   --muted: light-dark(#615b54, #aba49b);
   --line: light-dark(#e3ded7, #35322f);
   --edge: light-dark(#8d847a, #8a8278);
   --accent: light-dark(#7a2e3a, #e8a3ad);
-  --accent-ink: light-dark(#ffffff, #2a1216);
+  --accent-ink: light-dark(#fff, #2a1216);
   --accent-soft: light-dark(#f5e8ea, #3a2528);
   --good: light-dark(#1b6338, #8fd6a5);
   --good-soft: light-dark(#e5f2e9, #1b2f22);
@@ -21,7 +21,8 @@ export const style = `:root {
   --info-soft: light-dark(#e7eff8, #1b2a3a);
   --shade: light-dark(#1d1b1910, #0000);
   --shadow: 0 1px 2px var(--shade), 0 4px 16px -8px var(--shade);
-  font: 15px/1.5 ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
+  font: 15px/1.5 ui-sans-serif, system-ui, sans-serif;
   color: var(--ink); background: var(--ground); accent-color: var(--accent);
   scroll-padding-top: 7rem;
 }
@@ -34,7 +35,7 @@ h1 { font-size: 1.5rem; line-height: 1.2; margin: 0 0 .5rem; letter-spacing: -.0
 h2 { font-size: 1rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
 h3 { font-size: .95rem; margin: 0 0 .35rem; }
 p { margin: 0 0 .75rem; }
-code { font: .87em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+code { font: .87em/1.5 var(--mono); overflow-wrap: anywhere; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 .skip { position: absolute; inset-inline-start: .5rem; top: -4rem; background: var(--surface); padding: .5rem 1rem; border-radius: 8px; z-index: 3; }
@@ -95,7 +96,7 @@ details.card[open] { padding-bottom: 1.1rem; }
 .confirm .opens { margin: 0; }
 @supports selector(::details-content) { .confirm > summary { display: none; } .confirm::details-content { content-visibility: visible; } }
 .lead { color: var(--muted); margin: 0 0 1.25rem; }
-.fine { color: var(--muted); font-size: .875rem; }
+.fine, .kind, .hint, .facts dt, .tile small, .tall small { color: var(--muted); font-size: .875rem; }
 .notes { padding: 1.5rem clamp(1.1rem, 4vw, 1.5rem); color: var(--muted); }
 .notes h2 { color: var(--ink); }
 .notes ul { margin: 0 0 .75rem; padding-inline-start: 1.2rem; }
@@ -104,7 +105,6 @@ details.card[open] { padding-bottom: 1.1rem; }
 .undoable .notice { flex: 1; }
 .error { color: var(--danger); background: var(--danger-soft); border-color: var(--danger); }
 .facts { display: grid; gap: .2rem; margin: 0 0 .75rem; }
-.facts dt { color: var(--muted); font-size: .875rem; }
 .facts dd { margin: 0 0 .7rem; overflow-wrap: anywhere; }
 .facts dd:last-child { margin-bottom: 0; }
 dd code, pre { display: block; background: var(--sunken); border-radius: 8px; padding: .5rem .7rem; margin: 0 0 .75rem; user-select: all; }
@@ -113,10 +113,9 @@ pre { white-space: pre-wrap; color: var(--ink); }
 .tiles { list-style: none; margin: 0 0 1.25rem; padding: 0; display: grid; grid-template-columns: repeat(auto-fit, minmax(min(13rem, 100%), 1fr)); gap: 1rem; }
 .tile { display: block; height: 100%; background: var(--surface); border: 1px solid var(--line); border-radius: 10px; padding: .8rem 1rem; box-shadow: var(--shadow); color: inherit; text-decoration: none; }
 .tile:hover { border-color: var(--edge); }
+.tile strong, .tile small, .tall small { display: block; }
 .tile strong { font-size: 1.5rem; line-height: 1.3; }
-.tile small { display: block; color: var(--muted); font-size: .875rem; }
 .tile span { color: var(--muted); }
-.tile strong { display: block; }
 
 /* Overview */
 .head { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin-bottom: 1rem; }
@@ -155,7 +154,6 @@ h1 + .card { margin-top: 1rem; }
 .row-head { display: flex; flex-wrap: wrap; gap: .1rem .75rem; align-items: baseline; justify-content: space-between; }
 .row-head a, .row-head strong { overflow-wrap: anywhere; min-width: 0; }
 .row-head a { font-weight: 600; }
-.kind { color: var(--muted); font-size: .875rem; }
 .preview { color: var(--muted); margin: .1rem 0 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .empty { color: var(--muted); background: var(--surface); border: 1px dashed var(--line); border-radius: 10px; padding: 1.5rem; text-align: center; }
 .pager { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin: 0 0 1.25rem; color: var(--muted); }
@@ -167,7 +165,7 @@ h1 + .card { margin-top: 1rem; }
 .value { overflow-wrap: anywhere; }
 .value-text { white-space: pre-wrap; }
 .value-text, .key { unicode-bidi: isolate; }
-.value-number, .value-word { font-variant-numeric: tabular-nums; font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; }
+.value-number, .value-word { font-variant-numeric: tabular-nums; font-family: var(--mono); font-size: .9em; }
 .value-word { color: var(--info); }
 .tree, .tree ul { list-style: none; margin: 0; padding: 0; }
 .tree ul { margin-inline-start: .3rem; padding-inline-start: .9rem; border-inline-start: 2px solid var(--line); }
@@ -179,22 +177,21 @@ label, legend { display: block; font-weight: 550; margin-bottom: .35rem; padding
 fieldset { border: 0; margin: 0 0 1rem; padding: 0; min-width: 0; }
 fieldset.group { border-inline-start: 2px solid var(--line); padding-inline-start: .9rem; }
 input:not([type=radio], [type=checkbox], [type=hidden]), textarea, select { font: inherit; display: block; width: 100%; color: inherit; background: var(--surface); border: 1px solid var(--edge); border-radius: 6px; padding: .45rem .65rem; min-height: 2.4rem; margin-bottom: 1rem; }
-textarea { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; line-height: 1.5; resize: vertical; min-height: 3.2rem; }
+textarea { font-family: var(--mono); font-size: .9em; line-height: 1.5; resize: vertical; min-height: 3.2rem; }
 ::placeholder { color: var(--muted); opacity: 1; font-style: italic; }
-.hint { color: var(--muted); font-size: .875rem; margin: -.7rem 0 1rem; }
+.hint { margin: -.7rem 0 1rem; }
 .field-error { color: var(--danger); font-weight: 550; font-size: .9rem; margin: -.6rem 0 1rem; overflow-wrap: anywhere; }
 .field-error:empty { margin: 0; }
 [aria-invalid=true] { border-color: var(--danger) !important; border-width: 2px !important; }
-.error a { color: inherit; }
 .choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: 0 0 .3rem; }
 .field > .choice { margin-bottom: 1rem; }
 button, .button { font: inherit; font-weight: 600; display: inline-block; text-align: center; text-decoration: none; color: var(--accent-ink); background: var(--accent); border: 1px solid transparent; border-radius: 6px; padding: .4rem .9rem; min-height: 2.4rem; cursor: pointer; }
 button:hover, .button:hover { filter: brightness(1.08); }
 .narrow button, .narrow .button { display: block; width: 100%; padding: .6rem 1rem; min-height: 2.75rem; }
 .quiet { background: var(--surface); color: var(--ink); border-color: var(--edge); padding: .25rem .75rem; min-height: 2.1rem; }
-.danger { background: transparent; color: var(--danger); border-color: currentColor; }
+.danger { background: none; color: var(--danger); border-color: currentColor; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0; }
-details > summary { cursor: pointer; width: fit-content; padding: .2rem 0; text-decoration: underline; text-decoration-color: var(--edge); text-underline-offset: .2em; }
+details > summary { cursor: pointer; width: fit-content; padding: .2rem 0; text-decoration: underline var(--edge); text-underline-offset: .2em; }
 details[open] > summary { margin-bottom: .75rem; }
 .item { display: grid; gap: .5rem; }
 .item-tools { font-size: .9rem; }
@@ -233,7 +230,6 @@ details[open] > summary { margin-bottom: .75rem; }
 .actions:has(.field) { align-items: end; }
 .actions form:has(.field) { flex: 1 1 100%; }
 .tall { padding: .15rem 0; }
-.tall small { display: block; color: var(--muted); font-size: .875rem; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr)); gap: 0 1rem; margin-bottom: .75rem; }
 .line { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin-bottom: 1rem; }
 .line > div > :last-child { margin-bottom: 0; }

@@ -114,6 +114,8 @@ export interface ActorPageValues extends SiteValues, NavigationCounts {
   readonly csrf_token: string
   /** False when Basic credentials opened the page, because browsers keep these until they are closed. */
   readonly can_sign_out: boolean
+  /** Id of the sign-in, which the windows of a browser have in common; null if the passphrase opened the page. */
+  readonly session: string | null
   /** Flash message about the last form, shown once. */
   readonly notice: string | null
   /** The request whose changes the notice offers to take back; null without an offer. */
