@@ -100,7 +100,7 @@ const groups: readonly Group[] = [
   {
     title: 'Mail',
     text: 'The server for messages to people ([mail](mail.md)).',
-    names: ['smtpUrl', 'mailFrom'],
+    names: ['smtpUrl', 'mailFrom', 'devMail'],
   },
   {
     title: 'Pages and the application',

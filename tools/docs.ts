@@ -33,7 +33,8 @@ export const pages: Readonly<Record<string, () => string>> = {
 }
 
 export function apiPage(): string {
-  const config = resolveConfig({ mode: 'development' }, {})
+  // The pages of development are for people alone.
+  const config = resolveConfig({ mode: 'development', devMail: false }, {})
   const identity = { type: '', name: '', version: '', description: '', info: '', specification: '' }
   const routes = documentedRoutes({ config, identity, baseUrl: 'http://localhost', registry: new Registry() })
   const groups = Map.groupBy(routes, groupOf)

@@ -528,6 +528,7 @@ const rows: Readonly<Record<string, Row>> = {
       'Notes\r\nBcc: eve@example.com <notes@example.com>': 'must be an address such as Notes <notes@example.com>',
     },
   },
+  devMail: flag('TROUPE_DEV_MAIL', false, true),
   maxWebhooks: number('TROUPE_MAX_WEBHOOKS', 20, [0, 1000]),
 }
 

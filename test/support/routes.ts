@@ -7,7 +7,7 @@ import type { App } from '../../src/troupe.ts'
 import type { TestActor } from './service.ts'
 
 export const routes: readonly Route[] = documentedRoutes({
-  config: resolveConfig({ mode: 'development' }, {}),
+  config: resolveConfig({ mode: 'development', devMail: false }, {}),
   identity: {
     type: 'urn:actingweb:example.com:test',
     name: 'test',

@@ -166,6 +166,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       env: {},
       // Tests of sign-in configure their own provider.
       localSignIn: false,
+      devMail: false,
       // A process may be paused for seconds. Tests of this limit set their own.
       storeTimeoutSeconds: 60,
       // Rate limits add statements, and all tests have one address. Tests of rate limits turn them on.

@@ -7,6 +7,7 @@ import { runHandler } from '../../job/handlers.ts'
 import { JobWorker } from '../../job/worker.ts'
 import type { Runtime } from '../../runtime.ts'
 import { type Core, settingsOf } from '../feature.ts'
+import { Inbox } from './inbox.ts'
 import { deleteOldMail } from './mail-store.ts'
 import { Mails } from './mails.ts'
 import type { MailTransport } from './message.ts'
@@ -20,13 +21,14 @@ const weekMs = 7 * 86_400_000
 /** Without a transport, the service sends no mail, and the parts only delete what is old. */
 export function createMail(core: Core) {
   const { smtpUrl, mailFrom } = settingsOf(core, mailOptions)
+  const inbox = hasInbox(core) ? new Inbox(core) : null
   const from = mailFrom === null ? null : parseSender(mailFrom)
   const { store, now, mail } = core
   const cleaning = new Cleaning(core, 'old messages to people', async () => {
     await store.write((tx) => deleteOldMail(tx, now() - weekMs))
   })
-  const transport = transportOf(core, smtpUrl, from)
-  if (transport === null) return { workers: [cleaning], mails: null }
+  const transport = inbox?.transport ?? transportOf(core, smtpUrl, from)
+  if (transport === null) return { workers: [cleaning], mails: null, inbox }
   const host = publicHostOf(core.baseUrl)
   const sender = new MailSender({ ...core, transport, from, host })
   const worker = new JobWorker(workerDeps(core), sender.jobQueue)
@@ -45,7 +47,7 @@ export function createMail(core: Core) {
     event: ownerMails.event,
     setLanguage: ownerMails.setLanguage,
   })
-  return { workers: [worker, cleaning, forgetting], mails }
+  return { workers: [worker, cleaning, forgetting], mails, inbox }
 }
 
 /** @throws ConfigError for a server without a sender. */
@@ -53,7 +55,18 @@ export function sendsMail(given: Pick<Runtime, 'config' | 'registry'>): boolean 
   const { smtpUrl, mailFrom } = settingsOf(given, mailOptions)
   if (smtpUrl !== null && mailFrom === null)
     throw new ConfigError('TROUPE_MAIL_FROM is required with TROUPE_SMTP_URL: the sender of the mail of the service.')
-  return given.registry.eventHandlers('mail').length > 0 || smtpUrl !== null
+  return given.registry.eventHandlers('mail').length > 0 || smtpUrl !== null || hasInbox(given)
+}
+
+/** Whether nothing sends the messages of a service in development, so that it shows them. */
+export function hasInbox(given: Pick<Runtime, 'config' | 'registry'>): boolean {
+  const { smtpUrl, devMail } = settingsOf(given, mailOptions)
+  return (
+    devMail &&
+    given.config.mode === 'development' &&
+    smtpUrl === null &&
+    given.registry.eventHandlers('mail').length === 0
+  )
 }
 
 /** The handler of the application comes first. Null: nothing sends mail. */

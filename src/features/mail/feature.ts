@@ -1,7 +1,8 @@
 import { ServiceError } from '../../errors.ts'
 import { defineFeature } from '../feature.ts'
 import { mailChoiceTable } from './choice-store.ts'
-import { createMail, sendsMail } from './create.ts'
+import { createMail, hasInbox, sendsMail } from './create.ts'
+import { inboxRoutes } from './inbox.ts'
 import { mailNoteTable } from './note-store.ts'
 import { mailOptions } from './options.ts'
 import { mailPages } from './page.ts'
@@ -16,9 +17,9 @@ export const mail = defineFeature({
   pages: mailPages,
   sendsMail,
   start: (core) => {
-    const { workers, mails } = createMail(core)
+    const { workers, mails, inbox } = createMail(core)
     return {
-      parts: { store: core.store, keyRing: core.keyRing, now: core.now },
+      parts: { store: core.store, keyRing: core.keyRing, now: core.now, inbox },
       workers,
       handle: {
         mail:
@@ -30,5 +31,8 @@ export const mail = defineFeature({
       },
     }
   },
-  routes: ({ config }, parts, page) => mailRoutes(() => ({ ...page(), ...parts() }), config.webUi),
+  routes: (facts, parts, page) => [
+    ...mailRoutes(() => ({ ...page(), ...parts() }), facts.config.webUi),
+    ...(hasInbox(facts) ? inboxRoutes(() => ({ ...page(), ...parts() })) : []),
+  ],
 })

@@ -21,4 +21,10 @@ export const mailOptions = {
     },
     (value) => (parseSender(value) === null ? 'must be an address such as Notes <notes@example.com>' : null),
   ),
+  devMail: optionKinds.flag({
+    env: 'TROUPE_DEV_MAIL',
+    byDefault: (mode) => mode === 'development',
+    text: 'Shows the messages to people at `/dev/mail` and prints them, in development without a mail server. In production, it has no effect.',
+    defaultText: '1 in development, else 0',
+  }),
 } as const
