@@ -23,7 +23,7 @@ function without(left: Feature): readonly Feature[] {
 function routesOf(feature: Feature): readonly { readonly method: string; readonly path: string }[] {
   const identity = { type: 'urn:actingweb:example.com:test', name: 'test', version: '1', description: '', info: '' }
   return feature.documentedRoutes({
-    config: resolveConfig({ mode: 'development' }, {}),
+    config: resolveConfig({ mode: 'development', devMail: false }, {}),
     identity: { ...identity, specification: '' },
     baseUrl: 'http://troupe.test',
     registry: new Registry(),
