@@ -2,11 +2,10 @@
  * `npm run api-report`: writes the public declarations of the package to docs/api, by what they promise. A test compares
  * them with the code. `@public` in the comment of a declaration marks a stable name, `@experimental` an experimental one.
  */
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { runCompiler } from './compiler.ts'
 
 const root = dirname(import.meta.dirname)
 export const reportPath = join(root, 'docs', 'api', 'troupe.api.txt')
@@ -64,14 +63,9 @@ export function apiReport(): string {
 }
 
 function emitDeclarations(folder: string): void {
-  const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
   const project = join(root, 'tsconfig.build.json')
-  const { status, stdout } = spawnSync(
-    process.execPath,
-    [compiler, '-p', project, '--emitDeclarationOnly', '--outDir', folder],
-    { encoding: 'utf8' },
-  )
-  if (status !== 0) throw new Error(`Cannot write the API report: the compiler failed:\n${stdout}`)
+  const { isValid, output } = runCompiler(['-p', project, '--emitDeclarationOnly', '--outDir', folder], root)
+  if (!isValid) throw new Error(`Cannot write the API report: the compiler failed:\n${output}`)
 }
 
 interface Entry {
