@@ -96,6 +96,12 @@ const programs = [
   'test/support/*-app.ts',
   'test/support/limited-process.ts',
   'test/support/heavy-service.ts',
+  // The commands of CONTRIBUTING.md
+  '{bench,test}/run.ts',
+  'test/{crash,heavy,models,soak}.ts',
+  'test/{conformance,simulation}/main.ts',
+  'examples/demo/run.ts',
+  'tools/{check,docs,mutate,prose}.ts',
 ]
 // Packages that services load when they start, or with their first request to a peer. Applications share none of their objects.
 const packages = ['pg', 'prom-client', 'pino', 'croner', 'ipaddr.js', 'hono', 'undici', 'ajv']

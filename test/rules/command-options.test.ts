@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { readOptions } from '../../tools/command-options.ts'
+import { loadingArguments } from '../support/joined-files.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 
@@ -83,7 +84,7 @@ const commands: Readonly<Record<string, string>> = {
 
 const run = (file: string, ...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> =>
   new Promise((resolve) => {
-    const node = ['--conditions=troupe-source', join(root, file), ...args]
+    const node = [...loadingArguments(), join(root, file), ...args]
     execFile(process.execPath, node, { cwd: root }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
     )
