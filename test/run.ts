@@ -8,7 +8,7 @@ import { affectedTests, changedPaths, readerOf } from './support/changed-files.t
 import { chooseCoveringSet, skippedOutside } from './support/covering-set.ts'
 import { dayVariable, everyDayVariable } from './support/day.ts'
 import { recordExecutions } from './support/execution-records.ts'
-import { longestFirst } from './support/file-order.ts'
+import { longestFirst, sampleOf } from './support/file-order.ts'
 import { joinFiles } from './support/joined-files.ts'
 import { startPostgres } from './support/postgres.ts'
 import {
@@ -40,7 +40,8 @@ const command = {
     },
     cover: {
       kind: 'flag',
-      about: 'Runs everything, and chooses the stories that run on PostgreSQL again. It writes test/recorded.',
+      about:
+        'Runs everything, or the named files beside a sample of the others, and chooses the stories that run on PostgreSQL again. It writes test/recorded.',
     },
     changed: {
       kind: 'flag',
@@ -65,13 +66,16 @@ const files: string[] = []
 for await (const name of glob('**/*.test.ts', { cwd: folder, exclude: ['cluster/**'] })) files.push(join(folder, name))
 const isNamed = operands.length > 0
 const isWhole = !isNamed && !values.changed
-if (values.cover && (!isWhole || values.repeat !== undefined))
-  refuseOptions(command, 'Invalid --cover: expected no other option, because it needs the records of one complete run.')
+if (values.cover && (values.changed || values.repeat !== undefined))
+  refuseOptions(command, 'Invalid --cover: expected no other option, because it records each file from one run.')
 const named = isNamed ? files.filter((file) => operands.some((part) => nameOf(file).includes(part))) : files
 const durations = readDurations()
 const names = named.map(nameOf)
 const affected = values.changed ? affectedTests(changedPaths(root), names, readExecutions(), readerOf(root)) : names
-const chosen = longestFirst(affected, durations).map((name) => join(root, name))
+// Named files are recorded beside others, which show what every service executes. Files that were removed have no record.
+const sample = values.cover && isNamed ? sampleOf(readRecorded('durations'), 16, names) : []
+const references = sample.filter((name) => files.some((file) => nameOf(file) === name))
+const chosen = longestFirst([...affected, ...references], durations).map((name) => join(root, name))
 
 // Every file and every service runs in its own process, which would otherwise strip and compile all of src again.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile')
@@ -132,7 +136,11 @@ const run = (): Promise<RunTotals> =>
     // Named files also run the stories outside the covering set on PostgreSQL.
     ...(values.full || values.cover || values.load || isNamed ? { processorLimit: 80 } : {}),
     nameOf,
-    skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
+    skipOf: (file) => {
+      const isReference = references.includes(nameOf(file))
+      if (values.cover && !isReference) return undefined
+      return skippedOutside(set, nameOf(file), !isReference && (values.full || isNamed))
+    },
     finish: async () => {
       // Its processor time counts when it has ended.
       if (values.repeat === undefined) await postgres?.remove()
@@ -151,9 +159,19 @@ else {
   const seconds = totals.results.map((result) => [nameOf(result.file), Math.round(result.seconds)] as const)
   writeDurations({ ...durations, ...Object.fromEntries(seconds) })
   if (executions !== null) {
-    writeRecorded('covering-set', chooseCoveringSet(executed(), totals.results, nameOf))
-    writeExecutions(executions.read(nameOf))
-    writeRecorded('durations', Object.fromEntries(seconds))
+    const isMeasured = (name: string): boolean => !references.includes(name)
+    /** The records of the files that did not run. */
+    const others = <Value>(recorded: Readonly<Record<string, Value>>): Record<string, Value> =>
+      isNamed ? Object.fromEntries(Object.entries(recorded).filter(([name]) => !names.includes(name))) : {}
+    writeRecorded('covering-set', {
+      ...others(set),
+      ...chooseCoveringSet(executed(), totals.results, nameOf, isMeasured),
+    })
+    writeExecutions({ ...others(readExecutions()), ...executions.read(nameOf, isNamed ? references : undefined) })
+    writeRecorded('durations', {
+      ...others(readRecorded('durations')),
+      ...Object.fromEntries(seconds.filter(([name]) => isMeasured(name))),
+    })
   }
 }
 load?.stop()

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { affectedTests } from '../support/changed-files.ts'
 import { chooseCoveringSet, skippedOutside, uncoveredStatements } from '../support/covering-set.ts'
 import { executionsOf } from '../support/execution-records.ts'
-import { longestFirst } from '../support/file-order.ts'
+import { longestFirst, sampleOf } from '../support/file-order.ts'
 import { readExecutions, readRecorded } from '../support/recorded.ts'
 import type { StatementRecord } from '../support/statement-records.ts'
 import { shapeOf } from '../support/statement-shape.ts'
@@ -103,6 +103,53 @@ describe('the choice of the tests on PostgreSQL', () => {
   })
 })
 
+describe('the choice of the tests of one file', () => {
+  const other = 'test/stories/other.test.ts'
+  const chosen = (...records: StatementRecord[]): unknown => {
+    const passed = [...new Set(records.map(({ test }) => test))].map((test) => ({
+      path: test.split(' > '),
+      place: '',
+      passed: true,
+      ms: 1,
+    }))
+    const results = [story, other].map((file) => ({
+      file,
+      passed,
+      failed: [],
+      output: '',
+      seconds: 1,
+      processorSeconds: 1,
+    }))
+    return chooseCoveringSet(
+      records,
+      results,
+      (file) => file,
+      (file) => file === story,
+    )
+  }
+  const [own, foreign] = ['on PostgreSQL > own', 'on PostgreSQL > foreign']
+
+  it('takes a test for a statement that no other file executes', () => {
+    assert.deepEqual(chosen(record(own, 'A'), record(foreign, 'B', { file: other })), { [story]: [own] })
+  })
+
+  it('takes no test for a statement that a test of another file executes', () => {
+    assert.deepEqual(chosen(record(own, 'A'), record(foreign, 'A', { file: other })), {})
+  })
+
+  it('takes a test whose caller differs from that of another file', () => {
+    assert.deepEqual(chosen(record(own, 'A'), record(foreign, 'A', { file: other, caller: 'peer' })), {
+      [story]: [own],
+    })
+  })
+
+  it('takes no test as a sharded database for a statement that another file executes so', () => {
+    const sharded = ['on sharded PostgreSQL > own', 'on sharded PostgreSQL > foreign'] as const
+    assert.deepEqual(chosen(record(sharded[0], 'A'), record(sharded[1], 'A', { file: other })), {})
+    assert.deepEqual(chosen(record(sharded[0], 'A'), record(foreign, 'A', { file: other })), { [story]: [sharded[0]] })
+  })
+})
+
 describe('a statement without a test on PostgreSQL', () => {
   it('is found', () => {
     const records = [record('on SQLite', 'A'), record('on SQLite', 'B'), record('on PostgreSQL', 'A')]
@@ -172,11 +219,34 @@ describe('the files that a test executes', () => {
     }))
     assert.deepEqual(executionsOf(records), { a: ['src/list/list-store.ts'], b: [], c: [], d: [] })
   })
+
+  it('are compared with a sample, which is not recorded again', () => {
+    const records = [
+      { file: 'a', functions: ['src/troupe.ts:1', 'src/list/list-store.ts:5'] },
+      { file: 'b', functions: ['src/list/list-store.ts:5'] },
+      ...['c', 'd', 'e'].map((file) => ({ file, functions: ['src/troupe.ts:1'] })),
+    ]
+    const expected = { a: ['src/list/list-store.ts'], b: ['src/list/list-store.ts'] }
+    assert.deepEqual(executionsOf(records, ['c', 'd', 'e']), expected)
+  })
 })
 
 describe('the order of the files', () => {
   it('begins with new files, then with the longest', () => {
     assert.deepEqual(longestFirst(['a', 'b', 'new', 'c'], { a: 1, b: 30, c: 2 }), ['new', 'b', 'c', 'a'])
+  })
+})
+
+describe('the sample of the files', () => {
+  const durations = { f: 1, e: 5, d: 5.1, c: 2, b: 90, a: 3 }
+
+  it('has quick files only, at equal distances', () => {
+    assert.deepEqual(sampleOf(durations, 2, []), ['a', 'e'])
+    assert.deepEqual(sampleOf(durations, 16, []), ['a', 'c', 'e', 'f'])
+  })
+
+  it('has no file that is recorded', () => {
+    assert.deepEqual(sampleOf(durations, 16, ['a', 'f']), ['c', 'e'])
   })
 })
 

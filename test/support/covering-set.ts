@@ -42,11 +42,16 @@ interface Candidate {
   readonly ms: number
 }
 
-/** Chooses the tests, by the records of a run of all tests. `file` of the records and `nameOf` are names of test files. */
+/**
+ * Chooses the tests, by the records of a run of all tests. `file` of the records and `nameOf` are names of test files.
+ *
+ * @param isOpen Whether tests of a file are chosen. The recorded tests of other files run in any case.
+ */
 export function chooseCoveringSet(
   records: readonly StatementRecord[],
   results: readonly FileResult[],
   nameOf: (file: string) => string,
+  isOpen: (file: string) => boolean = () => true,
 ): CoveringSet {
   const msOf = new Map(
     results.flatMap(({ file, passed }) =>
@@ -54,22 +59,26 @@ export function chooseCoveringSet(
     ),
   )
   const onPostgres = records.filter(({ dialect, test }) => dialect === 'postgres' && !isSharded(test))
-  const certain = new Set(onPostgres.filter(({ file }) => !isSelected(file)).map(pairOf))
-  const optional = onPostgres.filter((record) => isSelected(record.file) && !certain.has(pairOf(record)))
   const sharded = records.filter(({ test }) => isSharded(test))
-  const chosen = [...choose(optional, msOf, pairOf), ...choose(sharded, msOf, ({ shape }) => shape)]
+  const chosen = [
+    ...choose(onPostgres, (file) => isSelected(file) && isOpen(file), msOf, pairOf),
+    ...choose(sharded, isOpen, msOf, ({ shape }) => shape),
+  ]
   const byFile = Object.entries(Object.groupBy(chosen, ({ file }) => file))
   return Object.fromEntries(byFile.map(([file, tests = []]) => [file, tests.map(({ name }) => name).toSorted()]))
 }
 
-/** Chooses repeatedly the test that adds the most for its time. */
+/** Chooses repeatedly the test that adds the most for its time to what the files execute that are not open. */
 function choose(
   records: readonly StatementRecord[],
+  isOpen: (file: string) => boolean,
   msOf: ReadonlyMap<string, number>,
   gainOf: (record: StatementRecord) => string,
 ): readonly Candidate[] {
+  const certain = new Set(records.filter(({ file }) => !isOpen(file)).map(gainOf))
   const candidates = new Map<string, Candidate>()
   for (const record of records) {
+    if (!isOpen(record.file) || certain.has(gainOf(record))) continue
     const key = `${record.file} ${record.test}`
     const ms = msOf.get(key)
     // The statement of a test that failed, or of a hook, is not certain to be executed.

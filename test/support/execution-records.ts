@@ -17,8 +17,11 @@ export interface ExecutionRecord {
 export type Executions = Readonly<Record<string, readonly string[]>>
 
 export interface ExecutionRecords {
-  /** @param nameOf Name of a test file. */
-  read(nameOf: (file: string) => string): Executions
+  /**
+   * @param nameOf Name of a test file.
+   * @param references Names of test files that decide which functions belong to every service. Default: all that ran.
+   */
+  read(nameOf: (file: string) => string, references?: readonly string[]): Executions
   remove(): void
 }
 
@@ -30,11 +33,14 @@ export function recordExecutions(): ExecutionRecords {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-executions-'))
   process.env[executionsVariable] = folder
   return {
-    read(nameOf) {
+    read(nameOf, references) {
       const records = readdirSync(folder).map(
         (name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as ExecutionRecord,
       )
-      return executionsOf(records.map(({ file, functions }) => ({ file: nameOf(file), functions })))
+      return executionsOf(
+        records.map(({ file, functions }) => ({ file: nameOf(file), functions })),
+        references,
+      )
     },
     remove() {
       rmSync(folder, { recursive: true, force: true })
@@ -42,11 +48,15 @@ export function recordExecutions(): ExecutionRecords {
   }
 }
 
-export function executionsOf(records: readonly ExecutionRecord[]): Executions {
+/** Returns the executions of the files that are no reference, or of all files when all are references. */
+export function executionsOf(records: readonly ExecutionRecord[], references?: readonly string[]): Executions {
+  const isReference = (file: string): boolean => references?.includes(file) ?? true
+  const compared = records.filter(({ file }) => isReference(file))
   const counts = new Map<string, number>()
-  for (const { functions } of records) for (const one of functions) counts.set(one, (counts.get(one) ?? 0) + 1)
-  const isCommon = (one: string): boolean => (counts.get(one) ?? 0) > commonPart * records.length
-  const byFile = records.map(({ file, functions }) => {
+  for (const { functions } of compared) for (const one of functions) counts.set(one, (counts.get(one) ?? 0) + 1)
+  const isCommon = (one: string): boolean => (counts.get(one) ?? 0) > commonPart * compared.length
+  const measured = references === undefined ? records : records.filter(({ file }) => !isReference(file))
+  const byFile = measured.map(({ file, functions }) => {
     const sources = functions.filter((one) => !isCommon(one)).map((one) => one.slice(0, one.lastIndexOf(':')))
     return [file, [...new Set(sources)].toSorted()] as const
   })
