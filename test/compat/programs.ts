@@ -5,20 +5,16 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type BrowserType, firefox, webkit } from 'playwright-core'
 import { freePort } from '../support/free-port.ts'
 import { basic } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { hasLibrary, libraryProgram } from './python-library.ts'
 import type { CompatRow, World } from './row.ts'
+import { type DrivenBrowser, startFirefox, startWebKit } from './web-drivers.ts'
 
-const browsers: Readonly<Record<string, BrowserType>> = { firefox, webkit }
-
-/** Whether the machine has the program. Browsers are those that Playwright installs. */
+/** Whether the machine has the program. */
 export function isPresent(program: string): boolean {
   if (program === libraryProgram) return hasLibrary()
-  const browser = browsers[program]
-  if (browser !== undefined) return existsSync(browser.executablePath())
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 }
 
@@ -32,19 +28,35 @@ async function curl(world: World): Promise<void> {
   assert.equal((await run('curl', [...user, place])).stdout, 'blue')
 }
 
-/** Opens the front page, signs in by the local provider, and stays signed in on the next page. */
-function signsInWith(type: BrowserType): CompatRow['run'] {
+const clickOn = (text: string): string =>
+  `[...document.querySelectorAll('a, button')].find((one) => one.textContent.trim() === '${text}').click()`
+
+/** Signs in by the local provider, sees a change of a property without a reload, and stays signed in after one. */
+function signsInWith(startBrowser: () => Promise<DrivenBrowser>): CompatRow['run'] {
   return async (world) => {
     const service = await world.start({ signIn: undefined, localSignIn: true, uniqueCreator: true })
-    const browser = await type.launch()
+    const browser = await startBrowser()
+    const shows = async (expression: string): Promise<void> => {
+      // Between two pages there is nothing to ask.
+      await until(async () =>
+        browser.evaluate(expression).then(
+          (value) => value === true,
+          () => false,
+        ),
+      )
+    }
     try {
-      const page = await browser.newPage()
-      await page.goto(service.url)
-      await page.getByRole('link', { name: 'Continue as a test user' }).click()
-      await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
-      await page.waitForURL(/\/www/)
-      await page.reload()
-      assert.match(page.url(), /\/www/)
+      await browser.open(service.url)
+      await browser.evaluate(clickOn('Continue as a test user'))
+      await shows("document.title.startsWith('Choose a test user') && document.readyState === 'complete'")
+      await browser.evaluate(clickOn('Sign in as Ada Lovelace'))
+      await shows("location.pathname.endsWith('/www') && document.readyState === 'complete'")
+      const ada = await service.app.actors.findByCreator('ada@example.com')
+      await browser.open(`${service.url}/${ada?.id}/www/properties`)
+      await ada?.set('color', 'ultramarine')
+      await shows("location.pathname.endsWith('/properties') && document.body.innerText.includes('ultramarine')")
+      await browser.open(`${service.url}/${ada?.id}/www`)
+      await shows("location.pathname.endsWith('/www') && document.readyState === 'complete'")
     } finally {
       await browser.close()
       await service.close()
@@ -161,7 +173,11 @@ const change = [
   'GET, PUT with the tag of the compressed answer, event stream',
   'reads, changes, and receives the head of the stream at once',
 ] as const
-const enter = ['local sign-in over plain http', 'stays signed in'] as const
+const enter = [
+  'local sign-in over plain http, live page',
+  'stays signed in, and shows a change without a reload',
+] as const
+const firefox = ['firefox', 'firefox-esr'].find(isPresent) ?? 'firefox'
 
 function row(
   group: CompatRow['group'],
@@ -179,8 +195,18 @@ export const programRows: readonly CompatRow[] = [
     ['GET and PUT with Basic', 'reads what it wrote'],
     curl,
   ),
-  row('Browsers', ['WebKit (Safari)', 'webkit', 'https://playwright.dev/docs/browsers'], enter, signsInWith(webkit)),
-  row('Browsers', ['Firefox', 'firefox', 'https://playwright.dev/docs/browsers'], enter, signsInWith(firefox)),
+  row(
+    'Browsers',
+    ['WebKitGTK (the engine of Safari)', 'WebKitWebDriver', 'https://webkitgtk.org'],
+    enter,
+    signsInWith(startWebKit),
+  ),
+  row(
+    'Browsers',
+    ['Firefox', firefox, 'https://developer.mozilla.org/docs/Web/WebDriver'],
+    enter,
+    signsInWith(async () => startFirefox(firefox)),
+  ),
   row(
     'Proxies',
     ['nginx', 'nginx', 'https://nginx.org/en/docs/http/ngx_http_gzip_module.html'],
