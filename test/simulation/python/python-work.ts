@@ -17,6 +17,8 @@ export class PythonWork {
   readonly #world: World
   readonly #python: PythonHost
   readonly #random: Random
+  /** Actors with a request under way. */
+  readonly #subscribing = new Set<string>()
 
   constructor(world: World, python: PythonHost, random: Random) {
     this.#world = world
@@ -53,8 +55,11 @@ export class PythonWork {
   async #subscribe({ id }: SimActor): Promise<void> {
     const { subscriber } = this.#python
     const own = subscriber.subscriptions.filter((one) => subscriber.peerOf(one) === id)
-    if (this.#python.trustIn(id) === undefined || own.length >= maxSubscriptions) return
-    await subscriber.subscribe(id, this.#random.pick(['high', 'high', 'high', 'low']))
+    if (this.#python.trustIn(id) === undefined || own.length >= maxSubscriptions || this.#subscribing.has(id)) return
+    this.#subscribing.add(id)
+    await subscriber
+      .subscribe(id, this.#random.pick(['high', 'high', 'high', 'low']))
+      .finally(() => this.#subscribing.delete(id))
   }
 
   async #unsubscribe({ id }: SimActor): Promise<void> {
