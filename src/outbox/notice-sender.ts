@@ -10,7 +10,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
 import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
-import { type ClaimedNotice, deleteNotice, findRecipient, postponeNotice } from './notice-store.ts'
+import { type ClaimedNotice, deleteNotice, findRecipient, hasSenderLeft, postponeNotice } from './notice-store.ts'
 import type { NoticeKind } from './notice.ts'
 import { openNoticeSecret } from './notices.ts'
 import { mayBeOfAnotherSecret, outcomeWith } from './secret-rotation.ts'
@@ -128,7 +128,8 @@ export class NoticeSender {
   /**
    * The relationship has ended, so no statement brings the new address of the peer. A home that the signed notices confirm has the
    * secret in the archive. When it has replaced the secret, it learns of the end by its own statement, and the notice waits for that.
-   * Null: the two have a relationship again, so that the ended one does not exist there.
+   * Null: the ended relationship does not exist there. The two have a relationship again, or the sender has left this
+   * service: its new home answers the statement then.
    */
   async #followEnd(notice: ClaimedNotice, redirect: PeerOutcome): Promise<PeerOutcome | null> {
     const { url, baseuri, peerId } = notice
@@ -140,7 +141,10 @@ export class NoticeSender {
       bearer: { secret: this.#ownSecret(notice), baseuri: found.to },
     })
     if (!mayBeOfAnotherSecret(outcome)) return outcome
-    const recipient = await this.#deps.store.read((q) => findRecipient(q, notice))
+    const { store } = this.#deps
+    // A page of an ingress may have the same status.
+    if (isRefusal(outcome) && (await store.read((q) => hasSenderLeft(q, notice)))) return null
+    const recipient = await store.read((q) => findRecipient(q, notice))
     const isRelatedAgain = recipient !== null && recipient.baseuri === found.to && recipient.peerApproved
     return isRelatedAgain ? null : redirect
   }

@@ -149,6 +149,16 @@ export async function findRecipient(q: Queries, { actorId, peerId }: NoticeQueue
   }
 }
 
+/** Whether the sender lives at another service now. */
+export async function hasSenderLeft(q: Queries, { actorId }: NoticeQueue): Promise<boolean> {
+  const row = await q.get(
+    `/* delivery */ SELECT actor_id FROM departure
+     WHERE actor_id = $1 AND NOT EXISTS (SELECT 1 FROM actor WHERE id = $1)`,
+    actorId,
+  )
+  return row !== undefined
+}
+
 /** Deletes the notices of an ended relationship, except those about its end. */
 export async function deleteNoticesOf(tx: Transaction, actorId: string, peerId: string): Promise<void> {
   await tx.run(`DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind NOT IN ${endings}`, actorId, peerId)

@@ -61,6 +61,13 @@ forEachService((start) => {
     return store.read((q) => q.all(sql, id))
   }
 
+  /** Makes the ends due that wait for a retry. */
+  async function hurry(service: TestService, { id }: TestActor): Promise<void> {
+    const { store } = await service.app.running()
+    const sql = 'UPDATE notice SET due_at = $2 WHERE sender = $1 AND due_at > $2 AND leased_until = 0'
+    await store.write((tx) => tx.run(sql, id, store.now()))
+  }
+
   async function retryStatements(service: TestService, { id }: TestActor): Promise<void> {
     await (await service.app.running()).parts.arrivalClaims.retry(id)
   }
@@ -124,6 +131,29 @@ forEachService((start) => {
       network.fate = () => 'arrives'
       await until(async () => !(await isKnown(peers, bob, alice)))
       await until(async () => (await waitingEnds(old, alice)).length === 0)
+    })
+  })
+
+  describe('an end that an old service sends to a peer that has moved too', () => {
+    it('is sent no longer when the last home of the peer has refused the former secret (MOV-28)', async () => {
+      const world = await friends()
+      const { alice, bob, network, old, third } = world
+      const isStatement = (url: string): boolean => url.includes('/callbacks/moved/')
+      network.fate = ({ method, url }) => (method === 'DELETE' || isStatement(url) ? 'unreached' : 'arrives')
+      assert.ok((await alice.request('DELETE', `/trust/friend/${bob.id}`)).ok)
+      await moveBoth(world)
+      await world.gone(alice)
+      network.fate = ({ url }) => (isStatement(url) ? 'unreached' : 'arrives')
+      await until(async () => {
+        await hurry(old, alice)
+        return (await waitingEnds(old, alice)).length === 0
+      })
+      const sent = network.calls.filter((call) => call === `DELETE ${thirdUrl}/${bob.id}/trust/friend/${alice.id}`)
+      assert.equal(sent.length, 1)
+      assert.equal(await isKnown(third, bob, alice), true)
+      network.fate = () => 'arrives'
+      await retryStatements(third, bob)
+      await until(async () => !(await isKnown(third, bob, alice)))
     })
   })
 

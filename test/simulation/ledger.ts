@@ -280,8 +280,8 @@ export class Ledger {
   /**
    * Describes an outstanding task, or null when nothing is due. The repair of a copy never ends while its peer lacks the
    * subscription, so it does not count then. A notice to the former address of a peer is retried for days when the peer has no
-   * such relationship: its request was under way while it moved. An old home tells an end until it gives up when the new home of the
-   * peer refuses the former secret, also when the two have a relationship again, which the old home does not know. Work for evil services does not count: they answer as they like.
+   * such relationship: its request was under way while it moved.
+   * Work for evil services does not count: they answer as they like.
    */
   due(ledgers: readonly Ledger[]): string | null {
     const repairs = this.#repairs.all() as { actorId: string; peerId: string; subscriptionId: string; at: number }[]
@@ -310,9 +310,7 @@ export class Ledger {
 
   #isWanted({ actor, peer }: Waiting, ledgers: readonly Ledger[]): boolean {
     const theirs = ledgers.map((ledger) => ledger.secretOf(peer, actor)).find((hash) => hash !== null)
-    if (theirs === undefined) return false
-    const isRelatedAgain = ledgers.some((ledger) => ledger.secretOf(actor, peer) === theirs)
-    return this.isHome(actor) || this.departureOf(actor) === null || !isRelatedAgain
+    return theirs !== undefined
   }
 
   /** Rows whose owner ended, and that no foreign key deletes. */
