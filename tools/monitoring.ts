@@ -67,6 +67,14 @@ const alerts: readonly Alert[] = [
     action: 'Enlarge the disk. troupe compact returns the space of deleted data.',
   },
   {
+    name: 'TroupeMailWaits',
+    expression: 'max(troupe_mail_oldest_seconds) > 900',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'A message to a person waits for longer than 15 minutes',
+    action: 'troupe doctor tries the mail server. The log says why it did not accept the message.',
+  },
+  {
     name: 'TroupeBackupOld',
     expression: 'time() - troupe_backup_timestamp_seconds > 36 * 3600',
     // The gauge of a new service is 0 until its first backup is complete.
@@ -238,6 +246,11 @@ const rows = [
         ['{{kind}} waits', 'max by (kind) (troupe_job_backlog)'],
         ['{{kind}} failed', 'max by (kind) (troupe_job_failed)'],
       ],
+    },
+    {
+      title: 'Oldest waiting mail',
+      unit: 's',
+      series: [['age', 'max(troupe_mail_oldest_seconds)']],
     },
   ]),
   row('Peers', [

@@ -103,6 +103,27 @@ forEachService((start) => {
       assert.equal((await received(service)).length, 0)
     })
 
+    it('has an age in the metrics while it waits', async () => {
+      server.refusals.recipient.push({ code: 451, text: 'Later' })
+      const clock = new ManualClock()
+      const service = await startWith({ now: clock.now, timers: clock.timers })
+      const actor = await owned(service)
+      const age = async (): Promise<string | undefined> => {
+        const metrics = await (await service.request('/metrics')).text()
+        return /^troupe_mail_oldest_seconds (\S+)$/m.exec(metrics)?.[1]
+      }
+      assert.equal(await age(), '0')
+      await actor.mail(message)
+      await service.settled()
+      clock.pass(1000)
+      await actor.mail(message)
+      clock.pass(1000)
+      assert.equal(await age(), '2')
+      await passUntil(clock, [service], () => server.received.length === 2, 1000)
+      await service.settled()
+      assert.equal(await age(), '0')
+    })
+
     it('needs an address that is verified', async () => {
       const service = await startWith()
       const { id } = await service.createActor('eve@example.com')

@@ -123,6 +123,7 @@ export const unplacedStatements: readonly Exceptions[] = [
       '/* jobs */ DELETE FROM job_entry WHERE created_at',
       '/* mail */ DELETE FROM mail WHERE created_at',
       '/* mail */ SELECT actor_id AS "actorId", subject FROM mail_note',
+      '/* mail */ SELECT MIN(created_at) AS oldest FROM mail',
       "/* jobs */ DELETE FROM job WHERE kind = 'alarm'",
       'DELETE FROM recent_change WHERE at',
       '/* delivery */ DELETE FROM notice WHERE due_at IS NULL',

@@ -8,7 +8,7 @@ import { JobWorker } from '../../job/worker.ts'
 import type { Runtime } from '../../runtime.ts'
 import { type Core, settingsOf } from '../feature.ts'
 import { Inbox } from './inbox.ts'
-import { deleteOldMail } from './mail-store.ts'
+import { deleteOldMail, oldestWaiting } from './mail-store.ts'
 import { Mails } from './mails.ts'
 import type { MailTransport } from './message.ts'
 import { mailOptions } from './options.ts'
@@ -23,7 +23,14 @@ export function createMail(core: Core) {
   const { smtpUrl, mailFrom } = settingsOf(core, mailOptions)
   const inbox = hasInbox(core) ? new Inbox(core) : null
   const from = mailFrom === null ? null : parseSender(mailFrom)
-  const { store, now, mail } = core
+  const { store, now, mail, metrics } = core
+  metrics.gauge(
+    { name: 'troupe_mail_oldest_seconds', help: 'Age of the oldest waiting message to a person, in the whole store' },
+    async () => {
+      const oldest = await store.read(oldestWaiting)
+      return oldest === null ? 0 : Math.max(0, now() - oldest) / 1000
+    },
+  )
   const cleaning = new Cleaning(core, 'old messages to people', async () => {
     await store.write((tx) => deleteOldMail(tx, now() - weekMs))
   })

@@ -87,6 +87,14 @@ export async function endMail(
   )
 }
 
+/** When the oldest waiting message was stored, in Unix milliseconds. Null: none waits. */
+export async function oldestWaiting(q: Queries): Promise<number | null> {
+  const row = await q.get<{ oldest: number | null }>(
+    `/* mail */ SELECT MIN(created_at) AS oldest FROM mail WHERE state = 'waiting'`,
+  )
+  return row?.oldest ?? null
+}
+
 /** Deletes the messages that were stored before a time, with what waits. */
 export async function deleteOldMail(tx: Transaction, before: number): Promise<void> {
   await tx.run('/* mail */ DELETE FROM mail WHERE created_at < $1', before)
