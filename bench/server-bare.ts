@@ -101,7 +101,15 @@ const server = createServer((request, response) => {
     const id = randomId()
     const passphrase = randomPassphrase()
     const sealed = seal(ring, passphrase, bindingOf(actorPassphrase, id))
-    const actor = { id, creator, passphrase: sealed, trusteeRoot: null, createdAt: store.now(), guardedUntil: 0 }
+    const actor = {
+      id,
+      creator,
+      passphrase: sealed,
+      trusteeRoot: null,
+      createdAt: store.now(),
+      guardedUntil: 0,
+      kind: 'person',
+    }
     await store.write(async (tx) => insertActor(tx, actor))
     answered(JSON.stringify({ id, creator, passphrase }), 201)
   }

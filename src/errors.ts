@@ -54,6 +54,7 @@ export const catalogue = {
   not_implemented: { status: 501, text: 'The HTTP method is not supported' },
   service_failed: { status: 502, text: 'The third-party service did not return a valid response' },
   provider_failed: { status: 502, text: 'The identity provider did not return a valid response' },
+  unknown_kind: { status: 503, text: 'This release of the application does not declare the kind of the actor' },
   newer_data: { status: 503, text: 'A newer release stored the value' },
   store_unavailable: { status: 503, text: 'Storage cannot be used right now' },
   mail_unavailable: { status: 503, text: 'The service sends no mail' },
@@ -184,6 +185,14 @@ export function actorClosed(): ServiceError {
   return new ServiceError('unavailable', 'The content of the actor is being replaced; try again later', {
     retryAfterSeconds: 5,
   })
+}
+
+/** The error for a call to an actor whose kind the running application does not declare. */
+export function unknownKind(kind: string): ServiceError {
+  return new ServiceError(
+    'unknown_kind',
+    `Cannot use the actor: this release of the application does not declare its kind ${quoted(kind)}`,
+  )
 }
 
 const maxQuoted = 120

@@ -68,6 +68,9 @@ export type {
   TrustEvent,
 } from './app/declarations.ts'
 export type { DeclaredList, DeclaredProperty, ListDeclaration, PropertyDeclaration } from './app/data-declarations.ts'
+export type { ActorDeclarations } from './app/kinds/actor-declarations.ts'
+export type { Kind, NewOfKind } from './app/kinds/kind.ts'
+export type { KindDeclaration } from './app/kinds/kind-declaration.ts'
 export type { DeclaredSchema, InferData, InferInput, InferOutput, JsonSchema } from './app/schema.ts'
 export { PeerRefused, PeerTimeout, PeerUnreachable } from './app/peer-errors.ts'
 export type { AlarmDeclaration, DeclaredAlarm } from './app/background/alarms.ts'

@@ -1,4 +1,5 @@
 /** Opens the store, checks that the configured keys match it, and creates the runtime. */
+import { startKinds } from './actor/declared-kinds.ts'
 import { dirname, join, resolve } from 'node:path'
 import { rebuildLookups } from './actor/lookup-rebuild.ts'
 import { startTypes, type TypeRules } from './permission/declared-types.ts'
@@ -57,6 +58,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     await startAddress(store, baseUrl, log)
     await rebuildLookups(store, new Set(config.indexedProperties))
     redeclared = await startTypes(store, registry.trustTypes)
+    await startKinds(store, registry, log)
   } catch (error) {
     await opened.close()
     throw error

@@ -9,13 +9,13 @@ import { createAuthorizationServer } from './authorization-server/create.ts'
 import { application } from './caller.ts'
 import { createConnections } from './connection/create.ts'
 import { createEmbedding } from './embedding/create.ts'
-import type { Catalogue } from './mcp/catalogue/catalogue.ts'
+import type { Catalogues } from './mcp/catalogue/catalogues.ts'
 import { createMcp } from './mcp/create.ts'
 import { createMoving } from './moving/create.ts'
 import { followMoves } from './moving/published-move.ts'
 import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
 import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
-import { Declared } from './mcp/catalogue/declared.ts'
+import { DeclaredNames } from './mcp/catalogue/declared.ts'
 import { deleteExpiredApprovals } from './operation/approval-store.ts'
 import { createHistory } from './history/create.ts'
 import { createObjects, type ObjectNeeds } from './object/create.ts'
@@ -76,8 +76,8 @@ export interface RoomOptions {
 
 export type Rooms = ReturnType<typeof createRooms>
 
-export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue, languages: Languages) {
-  const base = createBase(runtime, options, catalogue)
+export function createRooms(runtime: Runtime, options: RoomOptions, catalogues: Catalogues, languages: Languages) {
+  const base = createBase(runtime, options, catalogues)
   const { limits, auditLog, tokenModule, outbox, relationships, permission, property, declared } = base
   const { actors } = base.actorModule
   const peers = createPeerModules(runtime, base)
@@ -100,7 +100,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     oneTime: tokenModule.oneTime,
     client: outbox.outsideClient,
   })
-  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: peers.operation.approvals, auditLog })
+  const mcp = createMcp(runtime, { catalogues, permission, property, approvals: peers.operation.approvals, auditLog })
   const embedding = createEmbedding(runtime, { ...tokenModule, ...authorizationServer, ...signIn, actors })
   const { deliveries } = peers.publication
   const operator = createOperator(runtime, { ...signIn, auditLog, deliveries, jobs: base.job.jobs })
@@ -151,7 +151,7 @@ function purgeWithTokens({ purge, actors, once, clients, deletedOwners }: Rooms)
 }
 
 /** Creates the rooms for actors, properties and permissions, and the rooms that they need. */
-function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
+function createBase(runtime: Runtime, options: RoomOptions, catalogues: Catalogues) {
   const { config, registry, quotas } = runtime
   quotas.declare(quotasWith(runtime.tables), [systemActorId])
   const delivery = new DeliveryPort()
@@ -174,7 +174,7 @@ function createBase(runtime: Runtime, options: RoomOptions, catalogue: Catalogue
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
   const objects = createStorage(runtime, options, { ...job, ...actorModule })
-  const declared = new Declared(registry, config.mcp ? catalogue : null)
+  const declared = new DeclaredNames(registry, config.mcp ? catalogues : null)
   return {
     delivery,
     limits,
@@ -228,8 +228,8 @@ function createPeerModules(runtime: Runtime, base: ReturnType<typeof createBase>
     relationships,
     actorsDeleting,
     wakeDeliveries: delivery.wake,
-    declares: (category, name) => declared.has(category, name),
-    needsApproval: (category, name) => declared.needsApproval(category, name),
+    declares: (kind, category, name) => declared.of(kind).has(category, name),
+    needsApproval: (kind, category, name) => declared.of(kind).needsApproval(category, name),
   })
   const { store, timers, log, redeclared, registry } = runtime
   const types = { store, timers, log, redeclared, types: registry.trustTypes, permissions: trust.permissions }

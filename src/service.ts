@@ -6,7 +6,7 @@ import { createHttp } from './service/create-http.ts'
 import { toFetch } from './http/edge/fetch.ts'
 import type { Handle } from './http/edge/request.ts'
 import { requireFolder } from './http/edge/content/static-files.ts'
-import { catalogueOf, requireLinearTools } from './mcp/catalogue/catalogue.ts'
+import { Catalogues } from './mcp/catalogue/catalogues.ts'
 import { keyRingOf, openRuntime } from './open-runtime.ts'
 import type { Notices } from './outbox/notices.ts'
 import { Problems } from './config/config-error.ts'
@@ -63,14 +63,14 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   v8.setFlagsFromString('--no-turbo-fast-api-calls')
   const templates = await findProblems(options, problems)
   problems.requireNone()
-  const catalogue = catalogueOf(options.registry)
-  await requireLinearTools(catalogue)
+  const catalogues = new Catalogues(options.registry)
+  await catalogues.requireLinear()
   const languages = new Languages(options.console)
   const { features = builtInFeatures, changeSink } = options
   const groups = groupsWith(features.flatMap(({ pages }) => pages ?? []))
   const pages = pageSet(options.pages ?? {}, { groups, templates, languages })
   const { runtime, keyCheck } = await openRuntime({ ...options, tables: tablesOfFeatures(features) })
-  const rooms = createRooms(runtime, options, catalogue, languages)
+  const rooms = createRooms(runtime, options, catalogues, languages)
   warnOfOperators(options, rooms)
   const started = startFeatures(features, rooms)
   if (changeSink !== undefined) rooms.changeSinks.push(changeSink)

@@ -3,57 +3,23 @@ import type { StoredActor } from './actor/actor-store.ts'
 import type { Created, NewActor } from './actor/actors.ts'
 import { type AllActors, allActors } from './actor/all-actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
-import type { AlarmDeclaration, DeclaredAlarm } from './app/background/alarms.ts'
-import type {
-  AlarmHandler,
-  AlarmHandlerOf,
-  AlarmOf,
-  ScheduleCall,
-  ScheduleTiming,
-} from './app/background/background.ts'
-import {
-  declaredList,
-  type DeclaredList,
-  declaredProperty,
-  type DeclaredProperty,
-  type ListDeclaration,
-  type PropertyDeclaration,
-} from './app/data-declarations.ts'
-import type { DeclaresAction, DeclaresMethod } from './app/declared-operations.ts'
+import type { ScheduleCall, ScheduleTiming } from './app/background/background.ts'
 import type { Authenticate } from './app/embedding/authenticate.ts'
 import type { HostRequest, RequestCaller, SessionsApi } from './app/embedding/sessions.ts'
-import type { MethodMcp } from './app/mcp-declarations.ts'
-import type { MethodInput } from './app/method-input.ts'
+import { ActorDeclarations } from './app/kinds/actor-declarations.ts'
+import { Kind } from './app/kinds/kind.ts'
+import type { KindDeclaration, Schemas } from './app/kinds/kind-declaration.ts'
+import { membersOf } from './app/declared-members.ts'
+import { requireMembers } from './app/known-members.ts'
 import {
   requireApprovalPath,
   requireAuthenticate,
   requireConfiguredTypes,
   requireType,
 } from './app/validate-declarations.ts'
-import type {
-  AppCallbackHandler,
-  BotHandler,
-  CallbackHandler,
-  CallbackOptions,
-  CompanionKind,
-  EventHandler,
-  EventName,
-  ActionMetadata,
-  ExclusiveHandler,
-  Handler,
-  MethodMetadata,
-  PageHandler,
-  PropertyHook,
-  PropertyHooks,
-  ResourceHandler,
-  ResultFor,
-  SubscriptionDataHandler,
-  SubscriptionHandler,
-  TypedHandler,
-} from './app/declarations.ts'
+import type { AppCallbackHandler, BotHandler, CompanionKind } from './app/declarations.ts'
 import type { Identity } from './app/identity.ts'
-import { type OperationKind, Registry } from './app/registry.ts'
-import type { DeclaredSchema, InferData, InferInput, InferOutput } from './app/schema.ts'
+import { Registry } from './app/registry.ts'
 import { systemActorId } from './authorization-server/client.ts'
 import { clientsHandle } from './api/clients.ts'
 import { Problems } from './config/config-error.ts'
@@ -158,10 +124,9 @@ export type Replaceable = Pick<
 >
 
 /** An application: its declarations, and the service that runs them. @public */
-export class App {
+export class App extends ActorDeclarations {
   readonly #options: TroupeOptions
   readonly #replaced: Replaceable
-  readonly #registry = new Registry()
   #service: Promise<Service> | undefined
   readonly #servers: Listening[] = []
 
@@ -170,147 +135,40 @@ export class App {
   /** @internal */
   constructor(options: TroupeOptions, replaced: Replaceable)
   constructor(options: TroupeOptions, replaced: Replaceable = {}) {
+    super(new Registry())
     requireType(options.type)
     this.#options = options
     this.#replaced = replaced
   }
 
-  // Declarations
-
-  /** Declares a method: `POST /<actor>/methods/<name>` and JSON-RPC call it. The name `*` handles every name. */
-  method<Name extends string>(name: Name, handler: Handler): this & DeclaresMethod<Name>
-  method<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema, const M extends MethodMcp>(
-    name: Name,
-    metadata: MethodMetadata<S, R, M> & { readonly exclusive: true },
-    handler: ExclusiveHandler<MethodInput<S, M>, ResultFor<R>>,
-  ): this & DeclaresMethod<Name, S, R, M>
-  method<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema, const M extends MethodMcp>(
-    name: Name,
-    metadata: MethodMetadata<S, R, M>,
-    handler: Handler<MethodInput<S, M>, ResultFor<R>>,
-  ): this & DeclaresMethod<Name, S, R, M>
-  method(name: string, ...declared: Declared): this {
-    return this.#declare('methods', name, declared)
-  }
-
-  /** Declares an action: `POST /<actor>/actions/<name>` calls it. The name `*` handles every name. */
-  action<Name extends string>(name: Name, handler: Handler): this & DeclaresAction<Name>
-  action<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema>(
-    name: Name,
-    metadata: ActionMetadata<S, R> & { readonly exclusive: true },
-    handler: ExclusiveHandler<InferOutput<S>, ResultFor<R>>,
-  ): this & DeclaresAction<Name, S, R>
-  action<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema>(
-    name: Name,
-    metadata: ActionMetadata<S, R>,
-    handler: TypedHandler<S, R>,
-  ): this & DeclaresAction<Name, S, R>
-  action(name: string, ...declared: Declared): this {
-    return this.#declare('actions', name, declared)
-  }
-
-  #declare(kind: OperationKind, name: string, declared: Declared): this {
-    const [metadata, handler] = declared.length === 1 ? [null, declared[0]] : declared
-    this.#registry.addOperation(kind, name, metadata, handler)
-    return this
-  }
-
-  /** Declares a resource at `/<actor>/resources/<name>`. The handler receives the body with `method` set to the HTTP method. */
-  resource(name: string, handler: ResourceHandler): this {
-    this.#registry.addResource(name, handler)
-    return this
-  }
+  // Declarations of the whole application
 
   /**
-   * Declares a property. Every value that is stored fits its schema, however it is written. Use the result in place of the
-   * name: `actor.get(budget)` has the type of the schema. Reads return the default until the property is set.
+   * Declares a kind of actors beside the person: `const club = app.kind('club', { name: 'Sports club' })`. The result has the
+   * same declarations as `app`, for the actors of the kind alone, and creates them.
+   *
+   * @experimental
    */
-  property<S extends DeclaredSchema, Name extends string>(
-    name: Name,
-    declaration: PropertyDeclaration<S> & { readonly default: InferInput<S> },
-  ): DeclaredProperty<InferData<S>, InferInput<S>, never, Name>
-  property<S extends DeclaredSchema, Name extends string>(
-    name: Name,
-    declaration: PropertyDeclaration<S>,
-  ): DeclaredProperty<InferData<S>, InferInput<S>, undefined, Name>
-  /** Declares hooks for each access to a property or list. One function handles all four operations. `*` covers every name. */
-  property(name: string, hooks: PropertyHooks | PropertyHook): this
-  property(name: string, declared: object): DeclaredProperty<unknown, unknown, unknown> | this {
-    if (isDeclaration(declared)) {
-      this.#registry.addData(declaredProperty(name, declared))
-      return { kind: 'property', name }
-    }
-    const hooks: PropertyHooks | PropertyHook = declared
-    const all = typeof hooks === 'function' ? { get: hooks, put: hooks, post: hooks, delete: hooks } : hooks
-    this.#registry.addPropertyHooks(name, all)
-    return this
-  }
-
-  /**
-   * Declares a list. Every item that is stored fits its schema, however it is written. Use the result in place of the name:
-   * `actor.list(shopping)` has items of that type. Every actor has the list, which is empty at first.
-   */
-  list<S extends DeclaredSchema, Name extends string>(
-    name: Name,
-    declaration: ListDeclaration<S>,
-  ): DeclaredList<InferData<S>, InferInput<S>, Name> {
-    this.#registry.addData(declaredList(name, declaration))
-    return { kind: 'list', name }
-  }
-
-  /**
-   * Declares a callback: authenticated callers of the actor, or everyone when it is public, call it at
-   * `/<actor>/callbacks/<name>`. `*` handles every name for authenticated callers. `permissions` also receives the grants of peers.
-   */
-  callback(name: string, handler: CallbackHandler, options: CallbackOptions = {}): this {
-    this.#registry.addCallback(name, handler, options)
-    return this
+  kind<const Lists extends Schemas = Schemas, const Properties extends Schemas = Schemas>(
+    kind: string,
+    declaration: KindDeclaration<Lists, Properties>,
+  ): Kind<Lists, Properties> {
+    requireMembers(`Cannot declare the kind ${JSON.stringify(kind)}:`, membersOf.kind, declaration)
+    const { name, type, description = '' } = declaration
+    const registry = this.registry.addKind(kind, { name, type, description })
+    return new Kind(registry, declaration, async (given) => {
+      const { parts, handleOf } = await this.running()
+      const { actor } = await parts.actors.create({ ...given, kind })
+      const handle = handleOf(actor)
+      if (given.name !== undefined) await handle.set('displayname', given.name)
+      return handle
+    })
   }
 
   /** Declares a callback of the whole application: everyone may call it at `/callbacks/<name>`. */
   appCallback(name: string, handler: AppCallbackHandler): this {
-    this.#registry.addAppCallback(name, handler)
+    this.registry.addAppCallback(name, handler)
     return this
-  }
-
-  /** Handles the callbacks of peers to subscriptions, unordered. Runs only when automatic sequencing is off. */
-  subscription(handler: SubscriptionHandler): this {
-    this.#registry.addSubscriptionHandler(handler)
-    return this
-  }
-
-  /** Handles the changes of subscriptions to `target` (`*` for all), in order and once, after they were stored. */
-  subscriptionData(target: string, handler: SubscriptionDataHandler): this {
-    this.#registry.addDataHandler(target, handler)
-    return this
-  }
-
-  /**
-   * Declares a handler for an event: a lifecycle event, which fires once, or `property_changed`, `list_changed` and `file_changed`, which are
-   * stored with the change and repeated until the handlers succeed.
-   */
-  on<E extends EventName>(event: E, handler: EventHandler<E>): this {
-    this.#registry.addEventHandler(event, handler)
-    return this
-  }
-
-  /**
-   * Declares the handler of an alarm, which `actor.alarm(at, remind, data)` sets. Use the result in place of the name: the data
-   * then has the type of the schema.
-   */
-  alarm(name: string, handler: AlarmHandler): DeclaredAlarm
-  alarm<S extends DeclaredSchema>(
-    name: string,
-    declaration: AlarmDeclaration<S>,
-    handler: AlarmHandlerOf<S>,
-  ): AlarmOf<S>
-  alarm(
-    name: string,
-    ...declared: readonly [AlarmHandler] | readonly [AlarmDeclaration, AlarmHandler<never>]
-  ): DeclaredAlarm<never> {
-    const [declaration, handler] = declared.length === 1 ? [null, declared[0]] : declared
-    this.#registry.background.addAlarm(name, declaration, handler)
-    return { kind: 'alarm', name }
   }
 
   /**
@@ -319,25 +177,19 @@ export class App {
    */
   schedule(name: string, timing: ScheduleTiming, handler: (call: ScheduleCall<ActorsApi>) => unknown): this {
     const run = (call: Omit<ScheduleCall<never>, 'actors'>): unknown => handler({ ...call, actors: this.actors })
-    this.#registry.background.addSchedule(name, timing, handler, run)
+    this.registry.background.addSchedule(name, timing, handler, run)
     return this
   }
 
   /** Declares a trust type with its rules. A built-in name replaces the built-in trust type. */
   trustType(type: TrustType): this {
-    this.#registry.addTrustType(type)
+    this.registry.addTrustType(type)
     return this
   }
 
   /** Declares a kind of companion for `actor.trust.companion(name)`. The kind `myself` always exists. @experimental */
   companion(name: string, kind: CompanionKind): this {
-    this.#registry.addCompanion(name, kind)
-    return this
-  }
-
-  /** Declares application-defined pages: every path below `/<actor>/www/` that is not a page of the service. */
-  www(handler: PageHandler): this {
-    this.#registry.addPageHandler(handler)
+    this.registry.addCompanion(name, kind)
     return this
   }
 
@@ -348,13 +200,13 @@ export class App {
    * @experimental
    */
   service(name: string, declaration: ServiceDeclaration): this {
-    this.#registry.addService(name, declaration)
+    this.registry.addService(name, declaration)
     return this
   }
 
   /** Handles the messages to `POST /bot`, which needs `TROUPE_BOT_TOKEN`. @experimental */
   bot(handler: BotHandler): this {
-    this.#registry.addBot(handler)
+    this.registry.addBot(handler)
     return this
   }
 
@@ -451,13 +303,13 @@ export class App {
    * @throws ConfigError
    * @internal
    */
-  async declared(): Promise<{ readonly config: Config; readonly data: Registry['data'] }> {
+  async declared(): Promise<{ readonly config: Config; readonly registry: Registry }> {
     const problems = new Problems()
     const config = this.#config(problems)
     problems.requireNone()
-    requireDeclarable(this.#registry.data)
-    await this.#registry.prepare({ checksResults: false })
-    return { config, data: this.#registry.data }
+    this.registry.all.forEach(({ data }) => requireDeclarable(data))
+    await this.registry.prepare({ checksResults: false })
+    return { config, registry: this.registry }
   }
 
   /**
@@ -550,17 +402,17 @@ export class App {
       authenticate,
       env = processEnvironment(),
     } = options
-    requireDeclarable(this.#registry.data)
-    problems.collect(() => requireConfiguredTypes(config, new TrustTypes(this.#registry.trustTypes)), undefined)
+    this.registry.all.forEach(({ data }) => requireDeclarable(data))
+    problems.collect(() => requireConfiguredTypes(config, new TrustTypes(this.registry.trustTypes)), undefined)
     const baseUrl = (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/(?<!\/)\/+$/, '')
     const chosen = { signIn, authenticate, env, config, baseUrl }
     const { plans, deepLinks } = this.#signIn(chosen, replaced.providers !== undefined, problems)
-    const services = problems.collect(() => configuredServices(this.#registry.services, env, config), new Map())
-    await this.#registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
+    const services = problems.collect(() => configuredServices(this.registry.services, env, config), new Map())
+    await this.registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
     return createService({
       config,
       identity: { type, name, version, description, info, specification },
-      registry: this.#registry,
+      registry: this.registry,
       problems,
       signIn: plans,
       deepLinks,
@@ -587,7 +439,7 @@ export class App {
     if (plans === null) return { plans: [], deepLinks }
     const declared = { plans, authenticate: authenticate ?? null }
     const signsIn = hasProviders || hasSignIn(config, declared)
-    problems.collect(() => requireApprovalPath(this.#registry.findNeedingApproval(), config, signsIn), undefined)
+    problems.collect(() => requireApprovalPath(this.registry.findNeedingApproval(), config, signsIn), undefined)
     const rules = { ...config, offered: ownSignInsOf(config, declared) }
     return { plans, deepLinks: problems.collect(() => ownDeepLinks(signIn ?? [], env, rules), deepLinks) }
   }
@@ -606,12 +458,6 @@ function providerChoices({ signIn, authenticate, env, config, baseUrl }: ChosenS
   const isConfigured = configured.length > 0 || authenticate !== undefined
   return isConfigured ? configured : defaultProviders(signIn, env, { ...config, baseUrl })
 }
-
-function isDeclaration(declared: object): declared is PropertyDeclaration {
-  return 'schema' in declared
-}
-
-type Declared = readonly [Handler] | readonly [ActionMetadata | MethodMetadata, Handler | ExclusiveHandler]
 
 function created({ actor, passphrase, isNew }: Created, handleOf: Service['handleOf']): CreatedActor {
   return { actor: handleOf(actor), passphrase, isNew }

@@ -62,6 +62,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   not_implemented: 'Use a supported HTTP method and transfer coding.',
   service_failed: 'Retry later. The third-party service failed.',
   provider_failed: 'Sign in again later. The log names the failure of the provider.',
+  unknown_kind: 'The operator starts a release that declares the kind (`App.kind`), or deletes the actor.',
   newer_data: 'Retry: another process may run the newer release. Otherwise the operator starts that release again.',
   store_unavailable: 'Retry after a moment. The operator checks the database.',
   mail_unavailable: 'Set a mail server: `TROUPE_SMTP_URL` and `TROUPE_MAIL_FROM`.',

@@ -1,4 +1,5 @@
 /** The SQL of actors. */
+import { personKind } from '../app/kinds/person.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import { deleteWhereMany, type ManyRows } from '../store/delete-in-parts.ts'
 import type { LockedActor, Queries, Residence, Transaction } from '../store/store.ts'
@@ -15,7 +16,7 @@ import {
 import { deleteRemoteRows } from './remote-rows.ts'
 
 const columns =
-  'id, creator, passphrase, trustee_root AS "trusteeRoot", created_at AS "createdAt", guarded_until AS "guardedUntil", residence'
+  'id, creator, passphrase, trustee_root AS "trusteeRoot", created_at AS "createdAt", guarded_until AS "guardedUntil", residence, kind'
 
 const byId = `SELECT ${columns} FROM actor WHERE id = $1`
 
@@ -26,6 +27,12 @@ export interface StoredActor extends Actor {
 
 export function findActor(q: Queries, id: string): Promise<StoredActor | null> {
   return q.get<StoredActor>(byId, id).then(orNull)
+}
+
+/** The kind of an actor. An actor that was deleted counts as one of the person. */
+export async function findActorKind(q: Queries, id: string): Promise<string> {
+  const row = await q.get<{ kind: string }>('SELECT kind FROM actor WHERE id = $1', id)
+  return row?.kind ?? personKind
 }
 
 function orNull(row: StoredActor | undefined): StoredActor | null {
@@ -47,12 +54,13 @@ export interface ActorPlace {
 
 export interface ListedActor extends ActorPlace {
   readonly creator: string
+  readonly kind: string
 }
 
 /** Reads up to `most` actors after a place that were created at `until` or before, oldest first. It asks every server. */
 export function findActorsAfter(q: Queries, after: ActorPlace, until: number, most: number): Promise<ListedActor[]> {
   return q.all<ListedActor>(
-    `SELECT id, creator, created_at AS "createdAt" FROM actor
+    `SELECT id, creator, created_at AS "createdAt", kind FROM actor
      WHERE (created_at, id) > (CAST($1 AS BIGINT), $2) AND created_at <= $3 ORDER BY created_at, id LIMIT $4`,
     after.createdAt,
     after.id,
@@ -80,7 +88,7 @@ export async function insertActor(tx: Transaction, actor: Actor): Promise<boolea
   // Sent together.
   const [inserted] = await Promise.all([
     tx.run(
-      `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until) VALUES ($1, $2, $3, $4, $5, $6)
+      `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until, kind) VALUES ($1, $2, $3, $4, $5, $6, $7)
      ON CONFLICT (id) DO NOTHING`,
       actor.id,
       actor.creator,
@@ -88,6 +96,7 @@ export async function insertActor(tx: Transaction, actor: Actor): Promise<boolea
       actor.trusteeRoot,
       actor.createdAt,
       actor.guardedUntil,
+      actor.kind,
     ),
     insertCreator(tx, { creator: actor.creator, actorId: actor.id, createdAt: actor.createdAt }),
   ])
@@ -103,13 +112,14 @@ export async function insertActors(tx: Transaction, actors: readonly Actor[]): P
     actor.trusteeRoot,
     actor.createdAt,
     actor.guardedUntil,
+    actor.kind,
   ])
   // Sent together. Citus counts the rows of such a SELECT, also those with a conflict, so the statement returns its rows.
   const [inserted] = await Promise.all([
     tx.all(
-      `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until)
-     SELECT made.id, made.creator, made.passphrase, made.trustee_root, made.created_at, made.guarded_until
-     FROM rows($1, id TEXT, creator TEXT, passphrase TEXT, trustee_root TEXT, created_at BIGINT, guarded_until BIGINT) AS made
+      `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until, kind)
+     SELECT made.id, made.creator, made.passphrase, made.trustee_root, made.created_at, made.guarded_until, made.kind
+     FROM rows($1, id TEXT, creator TEXT, passphrase TEXT, trustee_root TEXT, created_at BIGINT, guarded_until BIGINT, kind TEXT) AS made
      WHERE true ON CONFLICT (id) DO NOTHING RETURNING id`,
       JSON.stringify(rows),
     ),
@@ -164,12 +174,12 @@ export async function setTrusteeRoot(tx: Transaction, actorId: string, trusteeRo
 }
 
 /** An actor under its lock, wherever it lives. */
-export type Resident = Pick<LockedActor, 'id' | 'creator' | 'watchedUntil' | 'residence'>
+export type Resident = Pick<LockedActor, 'id' | 'creator' | 'watchedUntil' | 'residence' | 'kind'>
 
 /** Locks an actor that may be moving. Null: it does not exist. */
 export async function lockResident(tx: Transaction, id: string): Promise<Resident | null> {
   const row = await tx.get<Resident>(
-    'SELECT id, creator, watched_until AS "watchedUntil", residence FROM actor WHERE id = $1 FOR UPDATE',
+    'SELECT id, creator, watched_until AS "watchedUntil", residence, kind FROM actor WHERE id = $1 FOR UPDATE',
     id,
   )
   return row ?? null

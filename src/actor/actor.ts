@@ -13,9 +13,16 @@ export interface Actor {
   readonly createdAt: number
   /** Unix milliseconds. Until then, failed attempts in the store are checked too (`rate-limit/failed-attempts.ts`). */
   readonly guardedUntil: number
+  /** Chooses the declarations of the application: `person`, or a name of `App.kind`. It never changes. */
+  readonly kind: string
 }
 
 export const defaultCreator = 'creator'
+
+/** The creator of an actor that is of no person. No identity of a person has this form, so no person signs in to it. */
+export function creatorOfKind({ id, kind }: Pick<Actor, 'id' | 'kind'>): string {
+  return `${kind}/${id}`
+}
 
 /** First path segments of routes. An actor id must not be one of them. */
 const routeWords = new Set([

@@ -1,6 +1,7 @@
 /** Creating, finding and deleting actors. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
+import { personKind } from '../app/kinds/person.ts'
 import type { Registry } from '../app/registry.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { stringText } from '../json/json.ts'
@@ -12,7 +13,7 @@ import { randomId, randomPassphrase } from '../secret/random.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
 import { open, seal } from '../secret/sealed.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import { type Actor, defaultCreator, normalizeCreator, parseActorId } from './actor.ts'
+import { type Actor, creatorOfKind, defaultCreator, normalizeCreator, parseActorId } from './actor.ts'
 import {
   clearDeletionMarker,
   deleteActor,
@@ -52,6 +53,12 @@ export interface NewActor {
   readonly verified?: boolean
 }
 
+/** The input of `Actors.create`. */
+export interface NewActorOfKind extends NewActor {
+  /** Default: the person. */
+  readonly kind?: string
+}
+
 export interface Created {
   readonly actor: Actor
   readonly passphrase: string
@@ -70,13 +77,13 @@ export interface ActorsDeps {
   readonly now: () => number
   readonly uniqueCreator: boolean
   readonly indexedProperties: ReadonlySet<string>
-  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
+  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator' | 'kind'>) => ActorHandle
   /** Runs in the transaction of the deletion, before the rows are deleted, and enqueues the notices to the peers. */
   readonly onDeleting: (tx: Transaction, actorIds: readonly string[]) => Promise<void>
   /** Deletes list rows that the deletion of the actor, or of any actor, may have left behind. */
   readonly deleteRemoved: (actorId?: string) => void
   /** Stores that the creator is verified. Returns false when another actor already belongs to the verified creator. */
-  readonly prove: (tx: Transaction, actor: Pick<Actor, 'id' | 'creator'>) => Promise<boolean>
+  readonly prove: (tx: Transaction, actor: Pick<Actor, 'id' | 'creator' | 'kind'>) => Promise<boolean>
 }
 
 const markerDays = 30
@@ -133,7 +140,7 @@ export class Actors {
    * @throws ServiceError `creator_exists` when creators are unique and this one has an actor, `conflict` when the id is
    *   taken, `invalid_value` for an id or creator that cannot be used, and errors of `judge`.
    */
-  async create(request: NewActor, judge: PassphraseJudge = plainJudge): Promise<Created> {
+  async create(request: NewActorOfKind, judge: PassphraseJudge = plainJudge): Promise<Created> {
     const creator = normalizeCreator(request.creator)
     const passphrase =
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
@@ -145,7 +152,8 @@ export class Actors {
     return { actor, passphrase, isNew: true }
   }
 
-  #newActor(request: NewActor, creator: string, passphrase: string): Actor {
+  #newActor(request: NewActorOfKind, creator: string, passphrase: string): Actor {
+    const { kind = personKind } = request
     const id = request.id === undefined ? randomId() : parseActorId(request.id)
     if (id === null) {
       throw new ServiceError(
@@ -155,11 +163,12 @@ export class Actors {
     }
     return {
       id,
-      creator,
+      creator: kind === personKind ? creator : creatorOfKind({ id, kind }),
       passphrase: seal(this.#deps.keyRing, passphrase, bindingOf(actorPassphrase, id)),
       trusteeRoot: request.trusteeRoot === undefined || request.trusteeRoot === '' ? null : request.trusteeRoot,
       createdAt: this.#deps.now(),
       guardedUntil: 0,
+      kind,
     }
   }
 
@@ -217,7 +226,7 @@ export class Actors {
     return true
   }
 
-  async announce(actor: Pick<Actor, 'id' | 'creator'>): Promise<void> {
+  async announce(actor: Pick<Actor, 'id' | 'creator' | 'kind'>): Promise<void> {
     await fire(this.#deps.registry, this.#deps.log, 'actor_created', { actor: this.#deps.handleOf(actor) })
   }
 

@@ -1,5 +1,6 @@
 /** Effects of a changed value: look-up entries of indexed properties, and the creator when it follows the e-mail address. */
-import { isCreatorFree, setCreator } from './actor-store.ts'
+import { personKind } from '../app/kinds/person.ts'
+import { findActorKind, isCreatorFree, setCreator } from './actor-store.ts'
 import { normalizeCreator } from './actor.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, stringValue } from '../json/json.ts'
@@ -34,7 +35,9 @@ export class Indexes {
     for (const [name, value] of values) if (indexedProperties.has(name)) indexed.set(name, value)
     if (indexed.size > 0) for (const name of await replaceLookups(tx, actorId, indexed)) onCollision(actorId, name)
     const email = forceEmailAsCreator ? values.get('email') : undefined
-    if (email !== undefined && email !== null) await this.#renameCreator(tx, actorId, email)
+    // The owner of an address signs in to the actor that has it as its creator.
+    if (email !== undefined && email !== null && (await findActorKind(tx, actorId)) === personKind)
+      await this.#renameCreator(tx, actorId, email)
   }
 
   async #renameCreator(tx: Transaction, actorId: string, email: JsonText): Promise<void> {

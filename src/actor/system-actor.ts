@@ -1,4 +1,5 @@
 /** Actors that belong to the service itself. */
+import { personKind } from '../app/kinds/person.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
@@ -22,6 +23,14 @@ export async function ensureSystemActor(
   if (existing !== null) return
   const passphrase = seal(keyRing, randomPassphrase(), bindingOf(actorPassphrase, id))
   await store.write((tx) =>
-    insertActor(tx, { id, creator, passphrase, trusteeRoot: null, createdAt: now(), guardedUntil: 0 }),
+    insertActor(tx, {
+      id,
+      creator,
+      passphrase,
+      trusteeRoot: null,
+      createdAt: now(),
+      guardedUntil: 0,
+      kind: personKind,
+    }),
   )
 }

@@ -61,6 +61,7 @@ export function actorHandle(deps: HandleDeps, access: Access): Partial<ActorHand
   return {
     id: access.actor.id,
     creator: access.actor.creator,
+    kind: access.actor.kind,
     url,
 
     ...readingHandle(properties, access),
@@ -80,7 +81,7 @@ export function actorHandle(deps: HandleDeps, access: Access): Partial<ActorHand
       typeof changed === 'string'
         ? deps.live.announce(access.actor.id, changed, '')
         : deps.live.announce(access.actor.id, 'resource', changed.resource),
-    alarm: alarmSetting(deps.alarms, access.actor.id),
+    alarm: alarmSetting(deps.alarms, access.actor),
     alarms: alarmsHandle(deps.alarms, access.actor.id),
     history: historyHandle(deps, access),
     signIn: signInHandle(deps.accounts, access.actor.id),

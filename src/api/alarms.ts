@@ -1,4 +1,5 @@
 /** The alarms of an actor, for application code. */
+import type { ActorHandle } from '../app/actor-handle.ts'
 import type {
   AlarmOptions,
   AlarmSetting,
@@ -9,6 +10,7 @@ import type {
 import { alarmId, type Alarms } from '../job/alarms.ts'
 import type { ActorTransaction } from '../transaction/actor-transaction.ts'
 
+type AlarmedActor = Pick<ActorHandle, 'id' | 'kind'>
 type NamedAlarm = string | Pick<DeclaredAlarm, 'name'>
 
 export function alarmsHandle(alarms: Alarms, actorId: string): AlarmsHandle {
@@ -19,26 +21,26 @@ export function alarmsHandle(alarms: Alarms, actorId: string): AlarmsHandle {
   }
 }
 
-export function alarmSetting(alarms: Alarms, actorId: string): AlarmSetting['alarm'] {
+export function alarmSetting(alarms: Alarms, actor: AlarmedActor): AlarmSetting['alarm'] {
   return async (at: Date | number, alarm: NamedAlarm, data?: unknown, options?: AlarmOptions) =>
-    alarms.set(actorId, await alarms.prepare(nameOf(alarm), at, data, options?.key))
+    alarms.set(actor.id, await alarms.prepare(actor.kind, nameOf(alarm), { at, data, key: options?.key }))
 }
 
 /** Sets and cancels alarms with the commit of a transaction. */
 export function transactionAlarms(
   alarms: Alarms,
   transaction: ActorTransaction,
-  actorId: string,
+  actor: AlarmedActor,
 ): { readonly alarm: AlarmSetting['alarm']; readonly alarms: TransactionAlarms } {
   return {
     alarm: async (at: Date | number, alarm: NamedAlarm, data?: unknown, options?: AlarmOptions) => {
-      const prepared = await alarms.prepare(nameOf(alarm), at, data, options?.key)
-      transaction.also((tx) => alarms.put(tx, actorId, prepared))
+      const prepared = await alarms.prepare(actor.kind, nameOf(alarm), { at, data, key: options?.key })
+      transaction.also((tx) => alarms.put(tx, actor.id, prepared))
     },
     alarms: {
       cancel: async (alarm, key = '') => {
         const id = alarmId(nameOf(alarm), key)
-        transaction.also(async (tx) => void (await alarms.remove(tx, actorId, id)))
+        transaction.also(async (tx) => void (await alarms.remove(tx, actor.id, id)))
       },
     },
   }

@@ -7,8 +7,10 @@ import { actorHandle, type HandleDeps } from './actor.ts'
 type Members = Readonly<Record<string, ((access: Access) => unknown) | undefined>>
 
 /** Connects the actor handles to the rooms and to features. Application code can receive actors afterwards. */
-export function connectHandles({ handles }: Runtime, rooms: HandleDeps, ofFeatures: Members): void {
+export function connectHandles({ handles, registry }: Runtime, rooms: HandleDeps, ofFeatures: Members): void {
   handles.connect((actor, { withoutHooks }) => {
+    // Refuses an actor of an undeclared kind.
+    registry.of(actor)
     const access = { actor, caller: application, ...(withoutHooks ? { withoutHooks } : {}) }
     const handle = actorHandle(rooms, access)
     addMembers(handle, ofFeatures, access)

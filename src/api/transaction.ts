@@ -10,13 +10,14 @@ import { defaultPageSize, plainItem, plainOf, queryCalls, requireItem } from './
 
 export function transactionHandle(
   transaction: ActorTransaction,
-  actor: Pick<TransactionHandle, 'id' | 'creator' | 'url'>,
+  actor: Pick<TransactionHandle, 'id' | 'creator' | 'kind' | 'url'>,
   alarms: Alarms,
 ): TransactionHandle {
   return {
-    ...transactionAlarms(alarms, transaction, actor.id),
+    ...transactionAlarms(alarms, transaction, actor),
     id: actor.id,
     creator: actor.creator,
+    kind: actor.kind,
     url: actor.url,
     get: async (path: PropertyPath | AnyDeclared): Promise<never> =>
       declaredType(plainOf(await transaction.get(await storedPath(transaction, path)))),

@@ -90,6 +90,8 @@ export interface WritingHandle {
 export interface TransactionHandle extends ReadingHandle, WritingHandle, AlarmSetting {
   readonly id: string
   readonly creator: string
+  /** `person`, or the name of the kind that `App.kind` declares. */
+  readonly kind: string
   /** URL of the actor, without a trailing slash. */
   readonly url: string
   list(name: string): TransactionListHandle
@@ -101,6 +103,8 @@ export interface TransactionHandle extends ReadingHandle, WritingHandle, AlarmSe
 export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSetting {
   readonly id: string
   readonly creator: string
+  /** `person`, or the name of the kind that `App.kind` declares. */
+  readonly kind: string
   /** URL of the actor, without a trailing slash. */
   readonly url: string
 

@@ -1,7 +1,7 @@
 /** Creates the handles that application code receives. Modules request a handle here; `src/api` implements it. */
 import type { ActorHandle } from './actor-handle.ts'
 
-type HandledActor = Pick<ActorHandle, 'id' | 'creator'>
+type HandledActor = Pick<ActorHandle, 'id' | 'creator' | 'kind'>
 export type MakeActorHandle = (actor: HandledActor, access: { readonly withoutHooks: boolean }) => ActorHandle
 
 export class ActorHandles {

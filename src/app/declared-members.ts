@@ -1,6 +1,7 @@
 /** The members of each kind of declaration. */
 import type { TrustType } from '../permission/trust-types.ts'
 import type { ActionMetadata, CompanionKind, MethodMetadata } from './declarations.ts'
+import type { KindDeclaration } from './kinds/kind-declaration.ts'
 import type { MembersOf } from './known-members.ts'
 import type { PromptArgument, PromptDeclaration, ResourceDeclaration, ToolDeclaration } from './mcp-declarations.ts'
 import type { ServiceDeclaration } from './service-declaration.ts'
@@ -79,4 +80,12 @@ const service: MembersOf<ServiceDeclaration> = {
   callback: true,
 }
 
-export const membersOf = { actions, methods, tool, prompt, argument, resource, trustType, companion, service }
+const kind: MembersOf<KindDeclaration> = {
+  name: true,
+  type: true,
+  description: true,
+  lists: true,
+  properties: true,
+}
+
+export const membersOf = { kind, actions, methods, tool, prompt, argument, resource, trustType, companion, service }

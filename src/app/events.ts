@@ -11,7 +11,7 @@ export async function fire<E extends EventName>(
   args: Events[E],
 ): Promise<unknown> {
   let answer: unknown = null
-  for (const handler of registry.eventHandlers(event)) {
+  for (const handler of declarationsFor(registry, args).eventHandlers(event)) {
     try {
       answer = (await handler(args)) ?? answer
     } catch (error) {
@@ -29,7 +29,7 @@ export async function fireForConsent<E extends EventName>(
   args: Events[E],
 ): Promise<boolean> {
   let isAllowed = true
-  for (const handler of registry.eventHandlers(event)) {
+  for (const handler of declarationsFor(registry, args).eventHandlers(event)) {
     try {
       const answer = (await handler(args)) ?? true
       if (!answer) isAllowed = false
@@ -39,4 +39,9 @@ export async function fireForConsent<E extends EventName>(
     }
   }
   return isAllowed
+}
+
+/** The declarations of the kind of the actor, or of the application for an event without an actor. */
+function declarationsFor(registry: Registry, args: Events[EventName]): Registry {
+  return 'actor' in args && args.actor !== null ? registry.of(args.actor) : registry
 }

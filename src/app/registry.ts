@@ -16,11 +16,14 @@ import {
   requireNamedHandler,
   requireNewData,
   requireNewKind,
+  requireNewKindOfActors,
   requireOperation,
   requireTrustType,
   requireValidSchemas,
 } from './validate-declarations.ts'
 import { withoutPeerError } from './peer-errors.ts'
+import { unknownKind } from '../errors.ts'
+import { personKind } from './kinds/person.ts'
 import { inputSchema, type JsonSchema, outputSchema, type Schema } from './schema.ts'
 import type {
   ActionMetadata,
@@ -45,6 +48,13 @@ import type {
   SubscriptionDataHandler,
   SubscriptionHandler,
 } from './declarations.ts'
+
+/** The facts about a kind of actors for people and other services. */
+export interface KindFacts {
+  readonly name: string
+  readonly type: string | undefined
+  readonly description: string
+}
 
 export type OperationKind = 'methods' | 'actions'
 
@@ -90,6 +100,11 @@ export interface DeclaredCallback {
 const anyName = '*'
 
 export class Registry {
+  /** The kind of the actors. */
+  readonly kind: string
+  /** The name and type of a kind. Null for the person, whose actors have those of the application. */
+  readonly facts: KindFacts | null
+  readonly #kinds = new Map<string, Registry>()
   readonly #operations = {
     methods: new Map<string, DeclaredOperation[]>(),
     actions: new Map<string, DeclaredOperation[]>(),
@@ -110,6 +125,36 @@ export class Registry {
   readonly #services = new Map<string, ServiceDeclaration>()
   /** Alarms and schedules. */
   readonly background = new BackgroundDeclarations()
+
+  constructor(kind = personKind, facts: KindFacts | null = null) {
+    this.kind = kind
+    this.facts = facts
+  }
+
+  /** Adds a kind of actors, whose declarations are in a registry of their own. @throws ConfigError */
+  addKind(kind: string, facts: KindFacts): Registry {
+    requireNewKindOfActors(kind, facts, this.#kinds.has(kind))
+    const added = new Registry(kind, facts)
+    this.#kinds.set(kind, added)
+    return added
+  }
+
+  /** The declarations for the kind of the actor. @throws ServiceError `unknown_kind` */
+  of({ kind }: { readonly kind: string }): Registry {
+    const found = this.find(kind)
+    if (found === undefined) throw unknownKind(kind)
+    return found
+  }
+
+  /** The declarations for a kind; undefined for an undeclared one. */
+  find(kind: string): Registry | undefined {
+    return kind === this.kind ? this : this.#kinds.get(kind)
+  }
+
+  /** The declarations of every kind, of the person first. */
+  get all(): readonly Registry[] {
+    return [this, ...this.#kinds.values()]
+  }
 
   get trustTypes(): readonly TrustType[] {
     return this.#trustTypes
@@ -232,6 +277,7 @@ export class Registry {
         await requireValidSchemas(kind, operation, { loads: checksResults })
     for (const [name, declaration] of this.#data) this.#data.set(name, await prepareData(declaration))
     await this.background.prepare()
+    for (const kind of this.#kinds.values()) await kind.prepare({ checksResults })
   }
 
   addResource(name: string, handler: ResourceHandler): void {
@@ -265,9 +311,13 @@ export class Registry {
 
   /** Returns the first declared operation that needs the owner's approval, `*` included; undefined without any. */
   findNeedingApproval(): { readonly kind: OperationKind; readonly name: string } | undefined {
+    return this.all.flatMap((registry) => registry.#needingApproval())[0]
+  }
+
+  #needingApproval(): { readonly kind: OperationKind; readonly name: string }[] {
     return (['actions', 'methods'] as const)
       .flatMap((kind) => [...this.#operations[kind].keys()].map((name) => ({ kind, name })))
-      .find(({ kind, name }) => this.needsApproval(kind, name))
+      .filter(({ kind, name }) => this.needsApproval(kind, name))
   }
 
   /** Returns the title and description of an operation for the owner's pages. */

@@ -5,6 +5,7 @@ import { operationsOf, type RuledCategory, ruledCategories } from '../permission
 import type { TrustType, TrustTypes } from '../permission/trust-types.ts'
 import type { ActionMetadata, EventName, MethodMetadata, PropertyHooks, PropertyOperation } from './declarations.ts'
 import { membersOf } from './declared-members.ts'
+import { personKind } from './kinds/person.ts'
 import { requireMembers } from './known-members.ts'
 import { type DeclaredSchema, type JsonSchema, type Schema, schemaFault } from './schema.ts'
 
@@ -304,6 +305,24 @@ export function requireNewKind(kind: 'companion' | 'service', name: string, decl
   const what = `Cannot declare the ${kind} ${quote(name)}:`
   if (isKnown) throw new ConfigError(`${what} the name is declared already.`)
   requireMembers(what, membersOf[kind], declared)
+}
+
+/** @throws ConfigError for a name that a kind of actors cannot have, or has already. */
+export function requireNewKindOfActors(
+  kind: unknown,
+  { name, type }: { readonly name: unknown; readonly type: unknown },
+  isKnown: boolean,
+): void {
+  const what = `Cannot declare the kind ${JSON.stringify(kind) ?? 'undefined'}:`
+  if (typeof kind !== 'string' || !/^[a-z][a-z0-9_-]{0,39}$/.test(kind))
+    throw new ConfigError(
+      `${what} it must have 1 to 40 lower-case letters, digits, "-" and "_", and begin with a letter.`,
+    )
+  if (kind === personKind) throw new ConfigError(`${what} it is the kind of the actors that app itself declares.`)
+  if (isKnown) throw new ConfigError(`${what} it is declared already.`)
+  if (typeof name !== 'string' || name.trim() === '') throw new ConfigError(`${what} its name must be a string.`)
+  if (type !== undefined && (typeof type !== 'string' || type.trim() === ''))
+    throw new ConfigError(`${what} its type must be a URN or URL.`)
 }
 
 /**

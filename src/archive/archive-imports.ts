@@ -5,7 +5,8 @@
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../caller.ts'
 import type { Config } from '../config/options.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
+import { unusableArchive } from './archived-content.ts'
 import type { FileBytes } from '../object/file-bytes.ts'
 import { abandon } from '../object/abandon-object.ts'
 import { Arriving } from '../object/arriving.ts'
@@ -108,7 +109,7 @@ export class ArchiveImports {
         object: key.object,
         existing,
         ...(caller.kind === 'creator' && caller.session !== undefined ? { session: caller.session } : {}),
-        records: await this.#check(key.object),
+        records: await this.#check(key.object, actor),
         state: 'running',
         startedAt: now(),
         endedAt: null,
@@ -161,10 +162,13 @@ export class ArchiveImports {
   })
 
   /** Reads the whole archive. Returns the number of its records. */
-  async #check(object: string): Promise<number> {
+  async #check(object: string, { kind }: Pick<Actor, 'kind'>): Promise<number> {
     const records = await this.#open(object)
     try {
-      return (await checkArchive(records, this.#deps.tables)).records
+      const { records: count, actorKind } = await checkArchive(records, this.#deps.tables)
+      if (actorKind !== kind)
+        throw unusableArchive(`its actor is of the kind ${quoted(actorKind)}, and this one of ${quoted(kind)}`)
+      return count
     } finally {
       await records.close()
     }
@@ -202,7 +206,7 @@ export class ArchiveImports {
     const { now } = this.#deps
     const { existing, session, object } = state
     const caller: Caller = { kind: 'creator', via: 'cookie', ...(session === undefined ? {} : { session }) }
-    const access = { actor: { id: job.actorId, creator: job.creator }, caller }
+    const access = { actor: { id: job.actorId, creator: job.creator, kind: job.actorKind }, caller }
     let [storedAt, storedRecords] = [now(), state.position]
     const deps: MergeDeps = { ...this.#deps, maxValueBytes: this.#deps.config.maxBodyBytes }
     await mergeArchive(

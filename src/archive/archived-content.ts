@@ -1,5 +1,6 @@
 /** The content of records that every import reads: the header, values, lists and records with content. */
 import { createHash } from 'node:crypto'
+import { personKind } from '../app/kinds/person.ts'
 import { parseActorId } from '../actor/actor.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { type JsonText, stringValue } from '../json/json.ts'
@@ -14,6 +15,7 @@ export interface ArchiveHeader {
   readonly creator: string
   readonly trusteeRoot: string | null
   readonly createdAt: number
+  readonly kind: string
 }
 
 export function headerOf(first: ArchiveRecord | undefined): ArchiveHeader {
@@ -31,6 +33,7 @@ export function headerOf(first: ArchiveRecord | undefined): ArchiveHeader {
     creator: recordText(given, 'archive', 'creator'),
     trusteeRoot: trusteeRoot === undefined ? null : stringValue(trusteeRoot),
     createdAt,
+    kind: given.has('actor_kind') ? recordText(given, 'archive', 'actor_kind') : personKind,
   }
 }
 

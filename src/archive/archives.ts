@@ -27,11 +27,11 @@ export class Archives {
     const { declared, gate, hooks } = this.#deps
     return {
       property: async (stored) => {
-        const { name, content, version } = declared.current(stored)
+        const { name, content, version } = declared.of(access.actor).current(stored)
         const shown = await gate.runHooks(access, 'get', [name], content)
         return shown === null ? null : { content: shown, version }
       },
-      formatOf: (list) => declared.formatOf(list),
+      formatOf: (list) => declared.of(access.actor).formatOf(list),
       items: (list, items) => hooks.runItemHooks(access, list, items),
       hasHistoryOf: (name) => gate.hasNoHooks(access, 'get', name),
     }

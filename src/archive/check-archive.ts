@@ -20,6 +20,8 @@ import { type ArchiveMembers, recordInteger, recordText } from './record-rows.ts
 /** The size of a complete archive. */
 export interface ArchiveTotals {
   readonly records: number
+  /** The kind of the actor. */
+  readonly actorKind: string
   /** The contents in the storage of objects, by the kind of their records. */
   readonly contents: ReadonlyMap<ContentKind, ContentTotals>
   /** Rows by table. */
@@ -34,7 +36,7 @@ export interface ArchiveTotals {
  * @throws ServiceError `invalid_value` for an archive that is not complete, or has a record that no actor can import.
  */
 export async function checkArchive(records: RecordReader, tables: readonly Table[]): Promise<ArchiveTotals> {
-  headerOf(await records.next())
+  const { kind: actorKind } = headerOf(await records.next())
   const tableOf = tablesByKind(tables)
   const contents = new Map(contentKindsOf(tables).map((kind) => [kind, { count: 0, bytes: 0, largest: 0 }]))
   let content: CheckedContent | null = null
@@ -51,7 +53,7 @@ export async function checkArchive(records: RecordReader, tables: readonly Table
     if (kind === 'end') {
       const count = requireComplete(members, records.count)
       requireNoMore(await records.next())
-      return { records: count, contents, rows, bytes }
+      return { records: count, actorKind, contents, rows, bytes }
     }
     checks.get(kind)?.(members)
     const table = tableOf.get(kind)

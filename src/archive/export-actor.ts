@@ -2,6 +2,7 @@
  * The archive of an actor: JSON Lines (docs/archives.md), read page by page with bounded memory. Each page is one snapshot, so
  * a change during the export may be in the archive or not, but never in part.
  */
+import { personKind } from '../app/kinds/person.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { Actor } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
@@ -92,7 +93,7 @@ async function* allRecords(
 
 function header(
   { now, baseUrl }: ExportDeps,
-  { id, creator, trusteeRoot, createdAt }: Actor,
+  { id, creator, trusteeRoot, createdAt, kind }: Actor,
   plan: ExportPlan,
 ): JsonText {
   return line('archive', [
@@ -100,6 +101,7 @@ function header(
     ['actor', stringText(id)],
     ['url', stringText(`${baseUrl}/${id}`)],
     ['creator', stringText(creator)],
+    ...(kind === personKind ? [] : [['actor_kind', stringText(kind)] as const]),
     ['trustee_root', trusteeRoot === null ? known('null') : stringText(trusteeRoot)],
     ['created_at', time(createdAt)],
     ['exported_at', time(now())],

@@ -204,7 +204,9 @@ class Merge {
     const { name } = record
     try {
       const stored = { name, kind: 'value' as const, content: archivedValue(given, 'property') }
-      const value = declared.current({ ...stored, version: archivedVersion(given, 'property') }).content
+      const value = declared
+        .of(this.#plan.access.actor)
+        .current({ ...stored, version: archivedVersion(given, 'property') }).content
       this.#requireSize(value)
       const { found, version } = await properties.getWithVersion(access, name)
       if (found !== null && found.value !== null && equal(found.value, value)) return { record, outcome: 'same' }
@@ -298,7 +300,7 @@ class Merge {
 
   async #add(name: string, items: readonly ArchivedItem[]): Promise<void> {
     const { listWriter, declared } = this.#deps
-    const format = declared.formatOf(name)
+    const format = declared.of(this.#plan.access.actor).formatOf(name)
     const values = items.map(({ value, version }) => (format === null ? value : format.upgrade(value, version)))
     for (const value of values) this.#requireSize(value)
     await listWriter.extend(this.#plan.access, name, values, { create: true })
@@ -318,7 +320,7 @@ class Merge {
     records: RecordReader,
     name: string,
   ): Promise<{ readonly result: Comparison; readonly equalItems: number; readonly rest: readonly ArchivedItem[] }> {
-    const format = this.#deps.declared.formatOf(name)
+    const format = this.#deps.declared.of(this.#plan.access.actor).formatOf(name)
     const own = this.#ownItems(name)
     // `records` has just read the list.
     const refused = new Set(records.count - 1 === this.#progress.position ? this.#progress.refusedItems : [])

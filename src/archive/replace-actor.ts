@@ -93,6 +93,11 @@ export async function planReplacement(deps: ReplaceDeps, as: string | null): Pro
   const actor = await store.read((q) => findActor(q, actorId))
   if (actor === null) throw new ServiceError('not_found', `Cannot replace actor ${quoted(actorId)}: it does not exist`)
   if (as === null) requireSame(header, url, { ...actor, url: `${deps.baseUrl}/${actorId}` })
+  if (header.kind !== actor.kind)
+    throw new ServiceError(
+      'conflict',
+      `Cannot replace actor ${quoted(actorId)}, which is of the kind ${quoted(actor.kind)}: the archive is of the kind ${quoted(header.kind)}`,
+    )
   requireOpen(actorId, actor.residence)
   const peers = new Set<string>()
   const takes = (kind: string, record: ArchiveMembers): boolean => {
@@ -101,7 +106,7 @@ export async function planReplacement(deps: ReplaceDeps, as: string | null): Pro
   }
   const trial = trialOf(actorId)
   try {
-    const { leftOut } = await importTrial(deps, { actorId, trial, takes })
+    const { leftOut } = await importTrial(deps, { kind: actor.kind, trial, takes })
     await requireRoom(deps, { actorId, trial, hasSecrets })
     const isBegun = actor.residence === 'replacing'
     return {
@@ -206,14 +211,14 @@ function trialOf(actorId: string): string {
 
 async function importTrial(
   deps: ReplaceDeps,
-  { trial, takes }: { actorId: string; trial: string; takes: (kind: string, record: ArchiveMembers) => boolean },
+  { kind, trial, takes }: { kind: string; trial: string; takes: (kind: string, record: ArchiveMembers) => boolean },
 ): Promise<{ readonly leftOut: Readonly<Record<string, number>> }> {
   const { store, keyRing } = deps
   await deleteTrial(deps, trial)
   const begin = async (tx: Transaction): Promise<void> => {
     const passphrase = seal(keyRing, randomPassphrase(), bindingOf(actorPassphrase, trial))
     const actor = { id: trial, creator: `importing:${trial}`, passphrase, trusteeRoot: null, createdAt: store.now() }
-    if (!(await insertActor(tx, { ...actor, guardedUntil: 0 })))
+    if (!(await insertActor(tx, { ...actor, guardedUntil: 0, kind })))
       throw new ServiceError('unavailable', 'Cannot import the archive: another import of this actor has begun')
     await setResidence(tx, trial, 'arriving')
   }

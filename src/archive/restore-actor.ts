@@ -2,7 +2,9 @@
  * Creates an actor from its archive, with its id, for an operator. Until the last transaction the actor has no creator and no
  * account, so no one can sign in to it. An import that breaks off leaves an unfinished actor; the next attempt deletes it.
  */
-import { normalizeCreator } from '../actor/actor.ts'
+import { creatorOfKind, normalizeCreator } from '../actor/actor.ts'
+import { isDeclaredKind, undeclaredKind } from '../actor/declared-kinds.ts'
+import { personKind } from '../app/kinds/person.ts'
 import {
   clearDeletionMarker,
   deleteActor,
@@ -197,6 +199,7 @@ class Restore {
     this.#indexed = new Set(await store.read(indexedNames))
     await store.write(async (tx) => {
       const insert = (): Promise<boolean> => this.#insert(tx)
+      await this.#requireKind(tx)
       // Another import of the actor began at the same time, or the actor was created meanwhile.
       if (!(await (arriving === undefined ? insert() : arriving.begin(tx, insert))))
         throw (await isComplete(tx, id)) ? this.#exists() : replaced()
@@ -230,8 +233,14 @@ class Restore {
     )
   }
 
+  /** @throws ServiceError `invalid_value` for an archive of a kind that the application does not declare. */
+  async #requireKind(tx: Transaction): Promise<void> {
+    const { kind } = this.#header
+    if (!(await isDeclaredKind(tx, kind))) throw unusableArchive(undeclaredKind(kind))
+  }
+
   #insert(tx: Transaction): Promise<boolean> {
-    const { id, createdAt } = this.#header
+    const { id, createdAt, kind } = this.#header
     const passphrase = seal(this.#deps.keyRing, this.#passphrase, bindingOf(actorPassphrase, id))
     return insertActor(tx, {
       id,
@@ -240,6 +249,7 @@ class Restore {
       trusteeRoot: null,
       createdAt,
       guardedUntil: 0,
+      kind,
     })
   }
 
@@ -430,8 +440,9 @@ class Restore {
   /** Gives the actor its counters, its creator and its account. */
   async #complete(): Promise<void> {
     const { store, uniqueCreator } = this.#deps
-    const { creator, trusteeRoot } = this.#header
+    const { trusteeRoot } = this.#header
     const id = this.#id
+    const creator = this.#creator()
     await store.write(async (tx) => {
       await lockActor(tx, id)
       await this.#requireOwn(tx)
@@ -448,7 +459,7 @@ class Restore {
         await setTrusteeRoot(tx, id, trusteeRoot)
       }
       await this.#countContents(tx)
-      if (this.#account !== null) await this.#restoreAccount(tx, this.#account)
+      if (this.#account !== null && this.#header.kind === personKind) await this.#restoreAccount(tx, this.#account)
       await this.#deps.completing?.(tx, this.#header)
       await this.#unmark(tx)
     })
@@ -461,9 +472,15 @@ class Restore {
    */
   async #nameArriving(tx: Transaction): Promise<void> {
     const { store, uniqueCreator } = this.#deps
-    const creator = normalizeCreator(this.#header.creator)
+    const creator = normalizeCreator(this.#creator())
     if (uniqueCreator && !(await isCreatorFree(tx, creator, this.#id))) return
     await setCreator(tx, this.#id, creator, store.now())
+  }
+
+  /** An archive chooses no creator for an actor that is of no person: it could be the address of one. */
+  #creator(): string {
+    const { creator, kind } = this.#header
+    return kind === personKind ? creator : creatorOfKind({ id: this.#id, kind })
   }
 
   async #completeContent(tx: Transaction, { complete }: ContentImport): Promise<void> {

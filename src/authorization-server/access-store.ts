@@ -33,7 +33,7 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
     : await q.get<AccessRow>(
         `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, c.last_used_at AS "lastUsedAt", a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
-       a.guarded_until AS "guardedUntil", a.residence, r.relationship, r.approved AS "isApproved",
+       a.guarded_until AS "guardedUntil", a.residence, a.kind, r.relationship, r.approved AS "isApproved",
        r.approved_until AS "approvedUntil", r.facts, o.ends_at AS "clientUntil"
      FROM token t
      JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
@@ -44,10 +44,10 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
         hash,
       )
   if (row === undefined) return null
-  const { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, residence, ...access } = row
+  const { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, residence, kind, ...access } = row
   return {
     ...access,
-    actor: { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, residence },
+    actor: { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, residence, kind },
     isApproved: access.isApproved !== 0,
     facts: JSON.parse(row.facts) as TrustFacts,
   }
@@ -64,7 +64,7 @@ async function findRemote(q: Queries, hash: SecretHash): Promise<AccessRow | und
   const row = await q.get<Omit<AccessRow, 'expiresAt' | 'clientUntil'>>(
     `SELECT c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, c.last_used_at AS "lastUsedAt", a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
-       a.guarded_until AS "guardedUntil", a.residence, r.relationship, r.approved AS "isApproved",
+       a.guarded_until AS "guardedUntil", a.residence, a.kind, r.relationship, r.approved AS "isApproved",
        r.approved_until AS "approvedUntil", r.facts
      FROM token_chain c
      JOIN actor a ON a.id = c.actor_id

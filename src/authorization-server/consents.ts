@@ -85,7 +85,7 @@ export interface CodeData extends GivenConsent {
   readonly agreedAt: number
 }
 
-type Owner = Pick<Actor, 'id' | 'creator'>
+type Owner = Pick<Actor, 'id' | 'creator' | 'kind'>
 
 /** Data from which the tokens of a device are issued. */
 export interface DeviceAgreement extends CodeData {

@@ -102,7 +102,7 @@ function createClientEnds({ store, live, registry, log }: Runtime, { trustDeps }
       await fireDeleted(trustDeps, actor, trust, byPeer)
       await live.announce(actor.id, 'trust', trust.peerId)
     },
-    isHeard: () => registry.eventHandlers('trust_deleted').length > 0,
+    isHeard: () => registry.all.some((each) => each.eventHandlers('trust_deleted').length > 0),
     log,
   })
 }

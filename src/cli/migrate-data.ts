@@ -3,7 +3,7 @@ import { Indexes } from '../actor/indexes.ts'
 import { setDefaultMode } from '../config/env.ts'
 import { openStore } from '../open-store.ts'
 import { DataMigration } from '../property/maintenance/data-migration.ts'
-import { DeclaredData } from '../property/declared-data.ts'
+import { DeclaredKinds } from '../property/declared-kinds.ts'
 import { loadApplication } from './load-application.ts'
 import { UsageError } from './usage-error.ts'
 import { print, printError } from './output.ts'
@@ -16,14 +16,14 @@ export async function migrateData(args: readonly string[]): Promise<number> {
   if (file === undefined || more.length > 0 || (word !== undefined && !isDry))
     throw new UsageError('Cannot run troupe migrate-data: expected one module, and plan for a dry run.')
   setDefaultMode('development')
-  const { config, data } = await (await loadApplication(file)).declared()
+  const { config, registry } = await (await loadApplication(file)).declared()
   let named = 0
   // `mustExist`: with a wrong DATABASE_URL, "0 values" would look like a true result.
   const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
   try {
     const migration = new DataMigration({
       store,
-      declared: new DeclaredData(data),
+      declared: new DeclaredKinds(registry),
       indexes: new Indexes({
         indexedProperties: new Set(config.indexedProperties),
         forceEmailAsCreator: config.forceEmailAsCreator,

@@ -9,7 +9,7 @@ export function createHistory({ config, registry, store, timers, now, log }: Run
     timers,
     now,
     log,
-    isHooked: (name) => registry.propertyHooks(name, 'get').length > 0,
+    isHooked: (actor, name) => registry.of(actor).propertyHooks(name, 'get').length > 0,
     maxAgeMs: config.historyDays * dayMs,
     maxPerActor: config.historyPerActor,
     maxCharacters: config.historySize,

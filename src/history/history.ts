@@ -38,7 +38,7 @@ export interface HistoryDeps {
   /** The most characters of the entries of an actor. */
   readonly maxCharacters: number
   /** Whether a hook decides what readers of the property see. */
-  readonly isHooked: (name: string) => boolean
+  readonly isHooked: (actor: { readonly kind: string }, name: string) => boolean
 }
 
 /** A value that a change sets, or removes with null. */
@@ -162,11 +162,13 @@ export class History implements ListHistory {
   }
 
   /** Like `page`, as the owner may see it: a hook decides about the present value, so older ones are not shown. */
-  async shown(actorId: string, query: HistoryQuery = {}): Promise<HistoryPage> {
-    const { entries, next } = await this.page(actorId, query)
+  async shown(actor: { readonly id: string; readonly kind: string }, query: HistoryQuery = {}): Promise<HistoryPage> {
+    const { entries, next } = await this.page(actor.id, query)
     const { isHooked } = this.#deps
     return {
-      entries: entries.map((entry) => (isHooked(entry.name) ? { ...entry, before: null, isHidden: true } : entry)),
+      entries: entries.map((entry) =>
+        isHooked(actor, entry.name) ? { ...entry, before: null, isHidden: true } : entry,
+      ),
       next,
     }
   }

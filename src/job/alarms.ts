@@ -19,7 +19,10 @@ import type { JobQueue, RunResult } from './worker.ts'
 
 export interface AlarmsDeps {
   readonly store: CatchUpStore
-  readonly declared: ReadonlyMap<string, DeclaredAlarmHandler>
+  /** The alarms that the application declares for a kind of actors. Undefined for an undeclared kind. */
+  readonly declared: (kind: string) => ReadonlyMap<string, DeclaredAlarmHandler> | undefined
+  /** Whether the application declares any alarm. */
+  readonly isDeclared: boolean
   readonly handles: ActorHandles
   readonly timers: Timers
   readonly now: () => number
@@ -54,7 +57,7 @@ export class Alarms {
 
   /** Whether the application declares any alarm. */
   get isDeclared(): boolean {
-    return this.#deps.declared.size > 0
+    return this.#deps.isDeclared
   }
 
   /**
@@ -62,8 +65,12 @@ export class Alarms {
    *
    * @throws ServiceError `not_found` for an undeclared name; `invalid_input` for data that does not fit; `invalid_value`
    */
-  async prepare(name: string, at: Date | number, data: unknown, key = ''): Promise<PreparedAlarm> {
-    const schema = this.#require(name).schema
+  async prepare(
+    kind: string,
+    name: string,
+    { at, data, key = '' }: { readonly at: Date | number; readonly data: unknown; readonly key?: string | undefined },
+  ): Promise<PreparedAlarm> {
+    const schema = this.#require(kind, name).schema
     const time = at instanceof Date ? at.getTime() : at
     if (typeof time !== 'number' || !Number.isFinite(time) || Math.abs(time) > latestDate)
       throw new ServiceError('invalid_value', `Cannot set the alarm ${quoted(name)}: its time is not a valid date`)
@@ -120,7 +127,7 @@ export class Alarms {
     const { declared, now, random, log, metrics } = this.#deps
     const { name, key } = nameIn(job.id)
     const { actorId, attempts } = job
-    const handler = declared.get(name)
+    const handler = declared(job.actorKind)?.get(name)
     if (handler === undefined) {
       log.warn({ actorId, alarm: name }, 'Cannot run an alarm: this process does not declare its handler')
       return resultOf(job, { dueAt: now() + unknownMs, attempts, reason: 'No process declares the handler' })
@@ -142,7 +149,7 @@ export class Alarms {
   }
 
   async #handle(
-    { actorId, creator, at, entryId, data, hops, attempts }: ClaimedJob,
+    { actorId, creator, actorKind, at, entryId, data, hops, attempts }: ClaimedJob,
     { name, key }: AlarmName,
     { schema, handler }: DeclaredAlarmHandler,
     signal: AbortSignal,
@@ -152,7 +159,7 @@ export class Alarms {
     const fitting = schema === null ? given : await schema.check(given)
     await runHandler(timers, { actorId, hops, call: `alarm ${name}`, signal }, async (handlerSignal) =>
       handler({
-        actor: handles.of({ id: actorId, creator }),
+        actor: handles.of({ id: actorId, creator, kind: actorKind }),
         name,
         key,
         // The schema has checked the data, and the handler takes what the schema gives.
@@ -165,8 +172,8 @@ export class Alarms {
     )
   }
 
-  #require(name: string): DeclaredAlarmHandler {
-    const declared = this.#deps.declared.get(name)
+  #require(kind: string, name: string): DeclaredAlarmHandler {
+    const declared = this.#deps.declared(kind)?.get(name)
     if (declared !== undefined) return declared
     throw new ServiceError('not_found', `Cannot set the alarm ${quoted(name)}: app.alarm does not declare it`)
   }

@@ -23,7 +23,8 @@ export function createJobs(runtime: Runtime) {
   const eventWorker = new JobWorker(deps, events.jobQueue)
   const alarms: Alarms = new Alarms({
     ...runtime,
-    declared: registry.background.alarms,
+    declared: (kind) => registry.find(kind)?.background.alarms,
+    isDeclared: registry.all.some(({ background }) => background.alarms.size > 0),
     wake: (actorId, dueAt) => alarmWorker.wake(actorId, dueAt),
   })
   const alarmWorker = new JobWorker(deps, alarms.jobQueue)

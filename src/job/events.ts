@@ -45,7 +45,9 @@ export class StoredEvents {
 
   constructor(deps: EventsDeps) {
     this.#deps = deps
-    this.#handled = new Set(names.filter((name) => deps.registry.eventHandlers(name).length > 0))
+    this.#handled = new Set(
+      names.filter((name) => deps.registry.all.some((each) => each.eventHandlers(name).length > 0)),
+    )
   }
 
   /** Whether the application handles any event of a change. */
@@ -119,7 +121,7 @@ export class StoredEvents {
 
   /** Null: the handlers succeeded. */
   async #handle(
-    { actorId, creator }: ClaimedJob,
+    { actorId, creator, actorKind }: ClaimedJob,
     entry: WaitingEntry,
     attempts: number,
     signal: AbortSignal,
@@ -136,9 +138,9 @@ export class StoredEvents {
     try {
       const context = { actorId, hops: entry.hops, call: `event ${name}`, signal }
       await runHandler(timers, context, async (handlerSignal) => {
-        const call = { ...event, actor: handles.of({ id: actorId, creator }), signal: handlerSignal }
+        const call = { ...event, actor: handles.of({ id: actorId, creator, kind: actorKind }), signal: handlerSignal }
         // `eventParts` has written the facts of this event.
-        const handlers: readonly ((event: never) => unknown)[] = registry.eventHandlers(name)
+        const handlers: readonly ((event: never) => unknown)[] = registry.of({ kind: actorKind }).eventHandlers(name)
         for (const handler of handlers) await handler(call as never)
       })
       metrics.jobRun('event', 'done')

@@ -20,6 +20,7 @@ export interface JobKey {
 export interface ClaimedJob extends JobKey {
   /** Creator of the actor. */
   readonly creator: string
+  readonly actorKind: string
   readonly lease: string
   readonly last: number
   readonly done: number
@@ -68,7 +69,8 @@ export async function claimJobs(
        ORDER BY j.due_at LIMIT $5 FOR UPDATE SKIP LOCKED)${naming(actorId, 'job.actor_id', 7).sql}
      RETURNING actor_id AS "actorId", kind, id, lease, last, done, attempts, failing_since AS "failingSince", at,
        entry_id AS "entryId", data, hops,
-       (SELECT a.creator FROM actor a WHERE a.id = ${actorId === null ? 'job.actor_id' : '$7'}) AS creator`,
+       (SELECT a.creator FROM actor a WHERE a.id = ${actorId === null ? 'job.actor_id' : '$7'}) AS creator,
+       (SELECT a.kind FROM actor a WHERE a.id = ${actorId === null ? 'job.actor_id' : '$7'}) AS "actorKind"`,
     claim.now,
     claim.until,
     claim.lease,

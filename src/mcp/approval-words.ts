@@ -15,19 +15,20 @@ export interface ApprovalWordsDeps {
 /** An operation that is no longer declared keeps its name. */
 export function wordsFor(
   { mcp, registry }: ApprovalWordsDeps,
+  actor: Pick<Actor, 'kind'>,
   { kind, operation }: Pick<Approval, 'kind' | 'operation'>,
 ): CallText {
   const undeclared = { title: operation, description: '', isDestructive: false, inputSchema: null, runs: null }
   switch (kind) {
     case 'tools':
-      return mcp.offers.tool(operation) ?? undeclared
+      return mcp.offers.tool(actor, operation) ?? undeclared
     case 'prompts':
-      return mcp.offers.prompt(operation) ?? undeclared
+      return mcp.offers.prompt(actor, operation) ?? undeclared
     case 'methods':
     case 'resources':
-      return registry.wordsFor('methods', operation)
+      return registry.of(actor).wordsFor('methods', operation)
     case 'actions':
-      return registry.wordsFor('actions', operation)
+      return registry.of(actor).wordsFor('actions', operation)
     default:
       return kind satisfies never
   }
@@ -39,7 +40,7 @@ export async function previewFor(
   actor: Actor,
   approval: Approval,
 ): Promise<CallPreview> {
-  const { runs } = wordsFor(deps, approval)
+  const { runs } = wordsFor(deps, actor, approval)
   if (runs === null || approval.state !== 'waiting') return null
   return deps.operations.preview(actor, runs, approval)
 }
@@ -57,8 +58,12 @@ export function argumentTitles({ inputSchema }: Pick<CallText, 'inputSchema'>): 
 }
 
 /** The names in the input that the caller chose: the call has them, and the application does not declare them. */
-export function namedByCaller(deps: ApprovalWordsDeps, approval: Approval): readonly string[] {
-  const given = new Set(undeclaredNames(wordsFor(deps, approval).inputSchema, approval.given))
+export function namedByCaller(
+  deps: ApprovalWordsDeps,
+  actor: Pick<Actor, 'kind'>,
+  approval: Approval,
+): readonly string[] {
+  const given = new Set(undeclaredNames(wordsFor(deps, actor, approval).inputSchema, approval.given))
   const { arguments: input } = approval
   return isRecord(input) ? Object.keys(input).filter((name) => given.has(name)) : []
 }

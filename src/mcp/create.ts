@@ -5,24 +5,24 @@ import type { Approvals } from '../operation/approvals.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { PropertyModule } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Catalogue } from './catalogue/catalogue.ts'
+import type { Catalogues } from './catalogue/catalogues.ts'
 import { McpEndpoint } from './endpoint.ts'
 import { McpSessions } from './sessions/sessions.ts'
 import { McpTasks } from './tasks/tasks.ts'
 
 interface McpNeeds {
-  readonly catalogue: Catalogue
+  readonly catalogues: Catalogues
   readonly permission: Permission
   readonly property: PropertyModule
   readonly approvals: Approvals
   readonly auditLog: AuditLog
 }
 
-export function createMcp(runtime: Runtime, { catalogue, permission, property, approvals, auditLog }: McpNeeds) {
+export function createMcp(runtime: Runtime, { catalogues, permission, property, approvals, auditLog }: McpNeeds) {
   const { config, identity, store, timers, now, live, keyRing, handles } = runtime
   return new McpEndpoint({
     ...runtime,
-    catalogue,
+    catalogues,
     permission,
     properties: property.properties,
     handleOf: handles.of,

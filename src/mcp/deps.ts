@@ -13,7 +13,7 @@ import type { Tracing } from '../observe/tracing.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Properties } from '../property/properties.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import type { Catalogue } from './catalogue/catalogue.ts'
+import type { Catalogues } from './catalogue/catalogues.ts'
 import type { McpSessions } from './sessions/sessions.ts'
 import type { McpTasks } from './tasks/tasks.ts'
 
@@ -28,7 +28,7 @@ export interface AuditedCall {
 }
 
 export interface McpDeps {
-  readonly catalogue: Catalogue
+  readonly catalogues: Catalogues
   readonly permission: Permission
   readonly properties: Properties
   readonly handleOf: (actor: Access['actor']) => ActorHandle

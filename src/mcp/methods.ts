@@ -49,7 +49,7 @@ export const mcpMethods: readonly McpMethod[] = [
     kind: 'handshake',
     revisions: legacy,
     handle: (deps, access, id, params) =>
-      initialize(deps, access, id, params, (revision) => capabilitiesOf(deps.catalogue, revision)),
+      initialize(deps, access, id, params, (revision) => capabilitiesOf(deps.catalogues.of(access.actor), revision)),
   },
   { name: 'ping', kind: 'session', revisions: legacy, handle: ping },
   {
@@ -154,7 +154,7 @@ export const mcpMethods: readonly McpMethod[] = [
     name: 'server/discover',
     kind: 'call',
     revisions: modern,
-    handle: (deps, call) => discover(deps, capabilitiesOf(deps.catalogue, call.revision)),
+    handle: (deps, call) => discover(deps, capabilitiesOf(deps.catalogues.of(call.access.actor), call.revision)),
     ttlMs: discoverTtlMs,
     // In this revision, requests set the log level in `_meta`, not by a method.
     capabilities: () => ({ logging: {} }),

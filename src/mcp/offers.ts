@@ -1,4 +1,5 @@
 /** The tools and prompts that the application offers to AI clients, for pages that describe them. */
+import type { Actor } from '../actor/actor.ts'
 import { type CallText, publishedSchema } from '../app/registry.ts'
 import type { McpAccess } from './call/call.ts'
 import type { McpDeps } from './deps.ts'
@@ -17,8 +18,8 @@ export class McpOffers {
   }
 
   /** Null when no tool has this name. */
-  tool(name: string): CallText | null {
-    const tool = this.#deps.catalogue.tools.get(name)
+  tool(actor: Pick<Actor, 'kind'>, name: string): CallText | null {
+    const tool = this.#deps.catalogues.of(actor).tools.get(name)
     if (tool === undefined) return null
     const annotations = tool.declaration.annotations ?? tool.operation.metadata?.annotations
     return {
@@ -31,8 +32,8 @@ export class McpOffers {
   }
 
   /** Null when no prompt has this name. */
-  prompt(name: string): CallText | null {
-    const prompt = this.#deps.catalogue.prompts.get(name)
+  prompt(actor: Pick<Actor, 'kind'>, name: string): CallText | null {
+    const prompt = this.#deps.catalogues.of(actor).prompts.get(name)
     if (prompt === undefined) return null
     return {
       title: prompt.declaration.title ?? prompt.name,

@@ -91,7 +91,7 @@ function digestOf(values: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url')
 }
 
-type Locked = Pick<LockedActor, 'id' | 'creator' | 'watchedUntil'>
+type Locked = Pick<LockedActor, 'id' | 'creator' | 'watchedUntil' | 'kind'>
 
 /** Ends what other rooms have of a locked actor, as its owner does. */
 export interface ReaderEnds extends WithTables {

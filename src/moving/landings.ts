@@ -1,4 +1,5 @@
 /** Proven arrivals become actors: their archives are unpacked, one after the other for an id, by any process. */
+import { personKind } from '../app/kinds/person.ts'
 import { insertActor, lockResident, setResidence } from '../actor/actor-store.ts'
 import { deleteArriving, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
 import { isTemporary, ServiceError } from '../errors.ts'
@@ -81,7 +82,15 @@ export class Landings {
     if (hasLeft) await this.#deps.deleteLeft(tx, actorId)
     const passphrase = seal(keyRing, randomPassphrase(), bindingOf(actorPassphrase, actorId))
     const creator = `importing:${actorId}`
-    const draft = { id: actorId, creator, passphrase, trusteeRoot: null, createdAt: store.now(), guardedUntil: 0 }
+    const draft = {
+      id: actorId,
+      creator,
+      passphrase,
+      trusteeRoot: null,
+      createdAt: store.now(),
+      guardedUntil: 0,
+      kind: personKind,
+    }
     // Two processes read the notices of two addresses at the same time. The second one tries again.
     if (!(await insertActor(tx, draft))) throw new ServiceError('unavailable', undefined, { retryAfterSeconds: 1 })
     await setResidence(tx, actorId, 'arriving')

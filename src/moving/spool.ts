@@ -2,6 +2,7 @@
  * The archives of actors that other services announce. They are files until the old address has published its notice, so an
  * announcement that leads nowhere costs the database nothing.
  */
+import { isDeclaredKind, undeclaredKind } from '../actor/declared-kinds.ts'
 import { normalizeCreator } from '../actor/actor.ts'
 import { readRecords, RecordReader } from '../archive/archive-reader.ts'
 import { headerOf } from '../archive/archived-content.ts'
@@ -96,9 +97,11 @@ export class Spool {
     const records = new RecordReader(readRecords(content))
     try {
       const first = await records.peek()
-      const { id, creator } = headerOf(first)
+      const { id, creator, kind } = headerOf(first)
       if (id !== actorId) throw new ServiceError('invalid_value', `${cannotTake} this is the archive of another actor`)
       normalizeCreator(creator)
+      if (!(await this.#deps.store.read((q) => isDeclaredKind(q, kind))))
+        throw new ServiceError('invalid_value', `${cannotTake} ${undeclaredKind(kind)}`)
       const { contents, rows, bytes } = await checkArchive(records, this.#deps.tables)
       for (const [{ content: declared }, totals] of contents)
         for (const { of, setting, unit } of declared.limits) this.#requireAtMost(totals[of], setting, unit)

@@ -46,7 +46,7 @@ type SubjectOf<Act extends OwnActName | ActSpelling> = [NamesIn<SpellingOf<Act>>
 
 /** Who acts, at which actor. */
 export interface Acting {
-  readonly actor: { readonly id: string; readonly creator: string }
+  readonly actor: { readonly id: string; readonly creator: string; readonly kind: string }
   readonly caller: Caller
 }
 

@@ -25,8 +25,11 @@ export class Callbacks {
   }
 
   /** True when anonymous callers may call it. Only the exact name counts: `*` also covers unintended names. */
-  isPublic(name: string): boolean {
-    return this.#deps.registry.exactCallbacks(name).some(({ isPublic }) => isPublic)
+  isPublic({ actor }: Pick<Access, 'actor'>, name: string): boolean {
+    return this.#deps.registry
+      .of(actor)
+      .exactCallbacks(name)
+      .some(({ isPublic }) => isPublic)
   }
 
   /**
@@ -35,7 +38,7 @@ export class Callbacks {
    * @throws ServiceError `not_found` when the callback is not declared.
    */
   async call({ actor, caller }: Access, name: string, data: CallbackData): Promise<JsonText> {
-    const declared = this.#deps.registry.callbacks(name)
+    const declared = this.#deps.registry.of(actor).callbacks(name)
     const open = caller.kind === 'anonymous' ? declared.filter(({ isPublic }) => isPublic) : declared
     if (open.length === 0) throw noCallback(name)
     const handle = this.#deps.handleOf(actor)
@@ -59,14 +62,14 @@ export class Callbacks {
 
   /** Like `notify`, but creates the actor handle only when a handler is declared. */
   async notifyActor({ actor, caller }: Access, name: string, data: CallbackData): Promise<void> {
-    if (this.#deps.registry.exactCallbacks(name).length > 0) {
+    if (this.#deps.registry.of(actor).exactCallbacks(name).length > 0) {
       await this.notify(this.#deps.handleOf(actor), caller, name, data)
     }
   }
 
   /** Notifies the handlers of exactly this name after the service has acted. An error of a handler is only logged. */
   async notify(handle: ActorHandle, caller: Caller, name: string, data: CallbackData): Promise<void> {
-    for (const { handler } of this.#deps.registry.exactCallbacks(name)) {
+    for (const { handler } of this.#deps.registry.of(handle).exactCallbacks(name)) {
       try {
         await handler({ actor: handle, caller, name, data })
       } catch (error) {
@@ -85,7 +88,8 @@ export class Callbacks {
     caller: Caller,
     { subscription, peer_id, data }: Omit<SubscriptionCall, 'actor'>,
   ): Promise<boolean> {
-    const { registry, handleOf } = this.#deps
+    const { handleOf } = this.#deps
+    const registry = this.#deps.registry.of(actor)
     const handle = handleOf(actor)
     let isTaken = false
     for (const handler of registry.subscriptionHandlers) {

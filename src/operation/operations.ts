@@ -55,7 +55,7 @@ export class Operations {
   /** The operations that the caller may call. */
   async list(access: Access, kind: OperationKind): Promise<Descriptor[]> {
     const { registry, permission } = this.#deps
-    const descriptors = registry.descriptors(kind)
+    const descriptors = registry.of(access.actor).descriptors(kind)
     const names = descriptors.map(({ name }) => name)
     const callable = await permission.filter(access.actor.id, access.caller, { category: kind, right: 'write' }, names)
     return descriptors.filter(({ name }) => callable.has(name))
@@ -81,14 +81,15 @@ export class Operations {
       if (error instanceof ServiceError) outcome = error.code
       throw error
     } finally {
-      const declared = registry.operations(kind, name)[0]?.name ?? ''
+      const declared = registry.find(access.actor.kind)?.operations(kind, name)[0]?.name ?? ''
       metrics.operationCalled({ kind, name: declared, outcome }, (performance.now() - beganAt) / 1000)
     }
   }
 
   async #call(access: Access, kind: OperationKind, name: string, data: Json): Promise<OperationResult> {
     await this.require(access, kind, 'write', name)
-    const { registry, approvals, handleOf } = this.#deps
+    const { approvals, handleOf } = this.#deps
+    const registry = this.#deps.registry.of(access.actor)
     const operations = registry.operations(kind, name)
     const mustAsk = registry.needsApproval(kind, name) && !needsNoApproval(access.caller)
     const reviewed = mustAsk ? await reviewedInput(registry.wordsFor(kind, name), data) : null
@@ -107,7 +108,7 @@ export class Operations {
    * that the caller may call.
    */
   async unhandled(access: Access, kind: OperationKind, name: string): Promise<ServiceError> {
-    if (this.#deps.registry.operations(kind, name).length > 0)
+    if (this.#deps.registry.of(access.actor).operations(kind, name).length > 0)
       return new ServiceError('no_result', `Cannot call ${quoted(name)}: no handler takes this call`)
     const callable = await this.list(access, kind)
     const near = nearestName(
@@ -120,8 +121,8 @@ export class Operations {
   }
 
   /** True when every handler of the name is declared as read-only. */
-  isReadOnly(kind: OperationKind, name: string): boolean {
-    const declared = this.#deps.registry.operations(kind, name)
+  isReadOnly({ actor }: Pick<Access, 'actor'>, kind: OperationKind, name: string): boolean {
+    const declared = this.#deps.registry.of(actor).operations(kind, name)
     return declared.length > 0 && declared.every((operation) => operation.metadata?.annotations?.readOnlyHint === true)
   }
 
@@ -136,7 +137,7 @@ export class Operations {
     // The rules on properties also grant these addresses, but only for the properties route and for AI clients.
     if (name.startsWith(propertiesUri)) return null
     const handle = this.#deps.handleOf(access.actor)
-    for (const handler of this.#deps.registry.resources(name)) {
+    for (const handler of this.#deps.registry.of(access.actor).resources(name)) {
       const result = await handler({ actor: handle, caller: access.caller, name, input: data })
       if (result === undefined || result) return resultOf(result)
     }
@@ -153,7 +154,7 @@ export class Operations {
     { kind, name, input: schema }: NonNullable<CallText['runs']>,
     { given, arguments: reviewed }: Pick<Approval, 'given' | 'arguments'>,
   ): Promise<CallPreview> {
-    const preview = this.#deps.registry.previewOf(kind, name)
+    const preview = this.#deps.registry.of(actor).previewOf(kind, name)
     if (preview === null) return null
     try {
       const { handleOf, timers } = this.#deps

@@ -18,7 +18,7 @@ export async function ownPage(
   call: Omit<PageCall, 'actor' | 'caller'>,
 ): Promise<OwnPage | null> {
   const handle = deps.handleOf(actor)
-  for (const handler of deps.registry.pageHandlers) {
+  for (const handler of deps.registry.of(actor).pageHandlers) {
     const result = await handler({ ...call, actor: handle, caller })
     if (isResponse(result)) return { kind: 'response', response: result }
     if (!isRecord(result)) continue

@@ -102,7 +102,13 @@ export class Reports {
         shown.map(({ id }) => id),
       ),
     )
-    return shown.map(({ id, creator, createdAt }) => ({ id, creator, createdAt, facts: facts.get(id) ?? null }))
+    return shown.map(({ id, creator, createdAt, kind }) => ({
+      id,
+      creator,
+      createdAt,
+      kind,
+      facts: facts.get(id) ?? null,
+    }))
   }
 
   /** Reports facts about one actor. Its audit log shows that. @throws ServiceError `not_found` */

@@ -5,7 +5,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { WriteCondition } from './condition.ts'
 
 export interface Access {
-  readonly actor: { readonly id: string; readonly creator: string }
+  readonly actor: { readonly id: string; readonly creator: string; readonly kind: string }
   readonly caller: Caller
   /** Set when a property hook itself reads or writes, so that its access does not call the hook again. */
   readonly withoutHooks?: true

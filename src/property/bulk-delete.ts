@@ -97,10 +97,13 @@ async function runHooks(
     const { heads, items } = await store.snapshot(async (q) => {
       const heads = await findNamedProperties(q, id, lists)
       const texts = new Map([...heads].map(([name, { content }]) => [name, content]))
-      return { heads, items: await readManyLists(q, id, shortLists(texts), (list) => declared.formatOf(list)) }
+      return {
+        heads,
+        items: await readManyLists(q, id, shortLists(texts), (list) => declared.of(access.actor).formatOf(list)),
+      }
     })
     for (const row of rows) {
-      const property = declared.current(heads.get(row.name) ?? row)
+      const property = declared.of(access.actor).current(heads.get(row.name) ?? row)
       const value = valueOf(property) ?? listValue(property, items.get(row.name))
       if ((await gate.runHooks(access, 'delete', [row.name], value)) === null) throw rejectedDelete([row.name])
     }
@@ -141,7 +144,7 @@ async function deletePart(
     tx,
     actor.id,
     part.flatMap(listsOf).map(({ name, content }) => ({
-      at: kindDeps.declared.addressOf(actor.id, name),
+      at: kindDeps.declared.of(actor).addressOf(actor.id, name),
       head: content,
     })),
     following,

@@ -143,7 +143,7 @@ export class BulkWrite {
     if (passed === null) throw rejectedWrite([name])
     if (passed === absent) return passed
     requireNoList([name], passed)
-    return kindDeps.declared.fitValue([name], passed)
+    return kindDeps.declared.of(access.actor).fitValue([name], passed)
   }
 
   /** Stores the result of `prepare`. @throws as `write` */
@@ -191,7 +191,7 @@ export class BulkWrite {
 
   async #storePart(
     tx: Transaction,
-    { id: actorId, subscriptionCount }: LockedActor,
+    { id: actorId, subscriptionCount, kind: actorKind }: LockedActor,
     values: ReadonlyMap<string, JsonText>,
     others: number,
   ): Promise<{ readonly entries: number; readonly states: ReadonlyMap<string, PropertyState> | null }> {
@@ -212,7 +212,7 @@ export class BulkWrite {
       others,
     )
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
-    const { declared } = this.#deps.kindDeps
+    const declared = this.#deps.kindDeps.declared.of({ kind: actorKind })
     if (kept.size > 0)
       await putValues(
         tx,

@@ -7,7 +7,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
 import type { LockedActor } from '../store/store.ts'
 import { BulkWrite } from './bulk-write.ts'
-import { DeclaredData } from './declared-data.ts'
+import { DeclaredKinds } from './declared-kinds.ts'
 import { ActorWriter, type ChangeSink, recordedChanges } from './change.ts'
 import { replaceOther } from './kinds.ts'
 import { ListHooks } from './lists/list-hooks.ts'
@@ -35,7 +35,7 @@ export function createProperties(runtime: Runtime, { permission, history, change
   const removedLists = new RemovedLists({ store, timers, log })
   const listIndexes = new ListIndexes({ store, log })
   const deleteRemoved = removedLists.wake
-  const declared = new DeclaredData(registry.data, history.isOn ? history : undefined)
+  const declared = new DeclaredKinds(registry, history.isOn ? history : undefined)
   const versions = new Versions(keyRing, declared)
   const writer = new ActorWriter(store, versions, async (tx, actor, changes, by) => {
     for (const sink of changeSinks) await sink(tx, actor, changes, by)

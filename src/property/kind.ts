@@ -5,7 +5,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { ActorWriter, Change, Record } from './change.ts'
-import type { DeclaredData } from './declared-data.ts'
+import type { DeclaredKinds } from './declared-kinds.ts'
 import type { ListReader } from './lists/list-reader.ts'
 import type { ListWriter } from './lists/list-writer.ts'
 import type { PropertyGate } from './property-hooks.ts'
@@ -61,7 +61,7 @@ export interface KindDeps {
   readonly writer: ActorWriter
   readonly permission: Permission
   readonly gate: PropertyGate
-  readonly declared: DeclaredData
+  readonly declared: DeclaredKinds
   readonly versions: Versions
   readonly values: Values
   readonly listReader: ListReader
@@ -120,7 +120,7 @@ export interface BulkStep {
 
 export interface StepContext {
   readonly access: Access
-  readonly declared: DeclaredData
+  readonly declared: DeclaredKinds
   /** Unix milliseconds. */
   readonly now: number
 }

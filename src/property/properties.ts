@@ -112,8 +112,8 @@ export class Properties {
   }
 
   /** The description that the application declared for the name. */
-  descriptionOf(name: string): string | undefined {
-    const description = this.#deps.kindDeps.declared.declarationOf(name)?.description
+  descriptionOf({ actor }: Pick<Access, 'actor'>, name: string): string | undefined {
+    const description = this.#deps.kindDeps.declared.of(actor).declarationOf(name)?.description
     return description === '' ? undefined : description
   }
 
@@ -138,7 +138,9 @@ export class Properties {
     const { path } = requiredOn(holdsItems(row?.kind), 'read', request.path)
     const waiting = requireRight(kindDeps.permission, access, 'read', path)
     if (waiting !== undefined) await waiting
-    return row === null ? null : await kinds[row.kind].read(kindDeps, access, kindDeps.declared.current(row), request)
+    return row === null
+      ? null
+      : await kinds[row.kind].read(kindDeps, access, kindDeps.declared.of(access.actor).current(row), request)
   }
 
   /** The content of the MCP resource (see `Kind.resource`). */
@@ -150,7 +152,9 @@ export class Properties {
     const { kindDeps } = this.#deps
     const row = await this.#find(access, [name])
     await requireRight(kindDeps.permission, access, 'read', [name])
-    return row === null ? null : kinds[row.kind].resource(kindDeps, access, kindDeps.declared.current(row), range)
+    return row === null
+      ? null
+      : kinds[row.kind].resource(kindDeps, access, kindDeps.declared.of(access.actor).current(row), range)
   }
 
   /** The property with the version of its stored content. The version of a free name is `noVersion`. */
@@ -161,8 +165,8 @@ export class Properties {
     const { versions, kindDeps } = this.#deps
     const row = await this.#find(access, [name])
     await requireRight(kindDeps.permission, access, 'read', [name])
-    const property = row === null ? null : kindDeps.declared.current(row)
-    const version = versions.of(access.actor.id, property)
+    const property = row === null ? null : kindDeps.declared.of(access.actor).current(row)
+    const version = versions.of(access.actor, property)
     if (property === null) return { found: null, version }
     const { kind } = property
     const value = valueOf(property)
@@ -247,15 +251,15 @@ export class Properties {
 
   /** The rows whose content is read, in pages. The last page has the declared values without a row. */
   async *#rowsInPages(
-    { actor }: Access,
+    access: Access,
     { names = null, ...selection }: Omit<PageSelection, 'after'>,
   ): AsyncGenerator<readonly UnreadProperty[], undefined> {
     const seen = new Set<string>()
-    for await (const page of readPages(this.#deps.store, actor.id, { names, ...selection })) {
-      for (const { name } of page) if (this.#isDeclared(name)) seen.add(name)
+    for await (const page of readPages(this.#deps.store, access.actor.id, { names, ...selection })) {
+      for (const { name } of page) if (this.#isDeclared(access, name)) seen.add(name)
       yield page.flatMap(({ stored }) => stored ?? [])
     }
-    yield this.#withoutRow(seen, names)
+    yield this.#withoutRow(access, seen, names)
   }
 
   /** The properties that the caller may see, with the version of the listing. Null when the properties are too long for memory; `pages` reads them. */
@@ -293,7 +297,7 @@ export class Properties {
     const { id } = access.actor
     const isHooked = ({ name }: { readonly name: string }): boolean => !gate.hasNoHooks(access, 'get', name)
     if (after === null) {
-      const unset = this.#withoutRow(new Set())
+      const unset = this.#withoutRow(access, new Set())
       const names = unset.map(({ name }) => name)
       const stored = names.length === 0 ? new Map() : await this.#deps.store.read((q) => findKinds(q, id, names))
       const free = unset.filter(({ name }) => !stored.has(name))
@@ -324,13 +328,17 @@ export class Properties {
     })
   }
 
-  #isDeclared(name: string): boolean {
-    return this.#deps.kindDeps.declared.declarationOf(name) !== undefined
+  #isDeclared({ actor }: Access, name: string): boolean {
+    return this.#deps.kindDeps.declared.of(actor).declarationOf(name) !== undefined
   }
 
   /** The declared properties of these names that have a value without a row, except those that were seen. */
-  #withoutRow(seen: ReadonlySet<string>, names: readonly string[] | null = null): readonly UnreadProperty[] {
-    return this.#present([], names).filter(({ name }) => !seen.has(name))
+  #withoutRow(
+    access: Access,
+    seen: ReadonlySet<string>,
+    names: readonly string[] | null = null,
+  ): readonly UnreadProperty[] {
+    return this.#present(access, [], names).filter(({ name }) => !seen.has(name))
   }
 
   /** The declared values that are not set and that the caller may set, by name. */
@@ -338,22 +346,28 @@ export class Properties {
     const { store, kindDeps } = this.#deps
     const { permission, declared } = kindDeps
     const { actor, caller } = access
-    const names = declared.unset([]).map(({ name }) => name)
+    const names = declared
+      .of(access.actor)
+      .unset([])
+      .map(({ name }) => name)
     const stored = names.length === 0 ? new Map() : await store.read((q) => findKinds(q, actor.id, names))
     const free = names.filter((name) => !stored.has(name))
     const settable = await permission.filter(actor.id, caller, { category: 'properties', right: 'write' }, free)
-    return declared.unset([]).filter(({ name }) => settable.has(name))
+    return declared
+      .of(access.actor)
+      .unset([])
+      .filter(({ name }) => settable.has(name))
   }
 
   /** The declaration of a value that is not set. Null for any other name. */
   async unsetValue(access: Access, name: string): Promise<DataDeclaration | null> {
-    const declaration = this.#deps.kindDeps.declared.declarationOf(name)
+    const declaration = this.#deps.kindDeps.declared.of(access.actor).declarationOf(name)
     if (declaration?.kind !== 'value') return null
     return (await this.kindOf(access, 'write', [name])) === null ? declaration : null
   }
 
   async #listingOf(access: Access, rows: readonly UnreadProperty[]): Promise<Listing> {
-    const visible = await this.#visible(access, this.#present(rows))
+    const visible = await this.#visible(access, this.#present(access, rows))
     return { shown: await this.#withoutHidden(access, visible), version: this.#versionOf(access, visible) }
   }
 
@@ -374,7 +388,7 @@ export class Properties {
   #versionOf(access: Access, visible: readonly StoredProperty[]): Listing['version'] {
     const { versions, kindDeps } = this.#deps
     return (json) => {
-      const version = versions.ofListing(access.actor.id, visible)
+      const version = versions.ofListing(access.actor, visible)
       if (visible.every(({ name }) => kindDeps.gate.hasNoHooks(access, 'get', name))) return version
       return json === null ? null : versions.ofShown(version, json)
     }
@@ -386,9 +400,9 @@ export class Properties {
     const row = await this.#find(access, [name])
     await requireRight(kindDeps.permission, access, 'read', [name])
     if (row === null || !holdsItems(row.kind)) return null
-    const property = kindDeps.declared.current(row)
+    const property = kindDeps.declared.of(access.actor).current(row)
     const version = (json: JsonText | null): string | null => {
-      const { whole } = versions.of(access.actor.id, property)
+      const { whole } = versions.of(access.actor, property)
       if (kindDeps.gate.hasNoHooks(access, 'get', name)) return whole
       return json === null ? null : versions.ofShown(whole, json)
     }
@@ -414,7 +428,7 @@ export class Properties {
     const { actor } = access
     const read = await this.#deps.store.snapshot(async (q) => {
       const rows = await readTogether(q, actor.id, names)
-      return rows === null ? null : this.#withContents(q, access, this.#present(rows, names))
+      return rows === null ? null : this.#withContents(q, access, this.#present(access, rows, names))
     })
     return read === null ? null : this.#seenOf(access, read)
   }
@@ -438,7 +452,10 @@ export class Properties {
         const heads = lists.length === 0 ? new Map<string, UnreadProperty>() : await findNamedProperties(q, id, lists)
         const stored = rows.map((row) => heads.get(row.name) ?? row)
         const texts = new Map([...heads].map(([name, { content }]) => [name, content]))
-        return { stored, contents: await readStarts(q, id, texts, count, (list) => kindDeps.declared.formatOf(list)) }
+        return {
+          stored,
+          contents: await readStarts(q, id, texts, count, (list) => kindDeps.declared.of(access.actor).formatOf(list)),
+        }
       })
       yield await this.#seenOf(access, read)
     }
@@ -448,7 +465,9 @@ export class Properties {
     const short = shortLists(headsOf(stored))
     return {
       stored,
-      contents: await readManyLists(q, actor.id, short, (list) => this.#deps.kindDeps.declared.formatOf(list)),
+      contents: await readManyLists(q, actor.id, short, (list) =>
+        this.#deps.kindDeps.declared.of(actor).formatOf(list),
+      ),
     }
   }
 
@@ -469,7 +488,7 @@ export class Properties {
     const right = { category: 'properties', right: 'read' } as const
     const names = stored.map(({ name }) => name)
     const visible = await permission.filter(access.actor.id, access.caller, right, names)
-    return stored.filter(({ name }) => visible.has(name)).map((row) => declared.current(row))
+    return stored.filter(({ name }) => visible.has(name)).map((row) => declared.of(access.actor).current(row))
   }
 
   /** The properties with their values after the hooks. */
@@ -516,7 +535,7 @@ export class Properties {
       !holdsItems(kind) && !judge(name).allowed
     for await (const rows of this.#rowsInPages(access, { isNeeded, contents: 'none' })) {
       for (const row of rows) {
-        if (isNeeded(row)) await look([row.name], kindDeps.declared.current(row).content)
+        if (isNeeded(row)) await look([row.name], kindDeps.declared.of(access.actor).current(row).content)
       }
       if (left <= 0 || characters > maxPartCharacters) break
     }
@@ -537,12 +556,16 @@ export class Properties {
     const { store, kindDeps } = this.#deps
     return store
       .read((q) => findProperty(q, access.actor.id, name))
-      .then((stored) => kindDeps.declared.present(name, stored))
+      .then((stored) => kindDeps.declared.of(access.actor).present(name, stored))
   }
 
   /** The stored properties, and the declared ones of these names that have a value without a row. */
-  #present(stored: readonly UnreadProperty[], names: readonly string[] | null = null): readonly UnreadProperty[] {
-    const present = this.#deps.kindDeps.declared.allPresent(stored)
+  #present(
+    { actor }: Access,
+    stored: readonly UnreadProperty[],
+    names: readonly string[] | null = null,
+  ): readonly UnreadProperty[] {
+    const present = this.#deps.kindDeps.declared.of(actor).allPresent(stored)
     return names === null ? present : present.filter(({ name }) => names.includes(name))
   }
 }

@@ -30,7 +30,7 @@ export class PropertyGate {
   }
 
   hasNoHooks(access: Access, operation: PropertyOperation, name: string): boolean {
-    return access.withoutHooks === true || this.#registry.propertyHooks(name, operation).length === 0
+    return access.withoutHooks === true || this.#registry.of(access.actor).propertyHooks(name, operation).length === 0
   }
 
   /** The value after all hooks. Null when a hook hides or rejects it. An error of a hook fails the request. */
@@ -54,7 +54,7 @@ export class PropertyGate {
     const given = toPlain(value)
     const before = JSON.stringify(given)
     let current: Json = given
-    for (const hook of this.#registry.propertyHooks(name, operation)) {
+    for (const hook of this.#registry.of(access.actor).propertyHooks(name, operation)) {
       const result = await hook({ actor, caller: access.caller, operation, value: current, path })
       if (result === null || result === undefined) return null
       current = result

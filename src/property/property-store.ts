@@ -8,7 +8,7 @@ import { checksumOf, isIntact, requireIntact } from '../store/checksum.ts'
 /** The kinds of properties, which `kinds.ts` implements. */
 export type PropertyKind = 'value' | 'list'
 
-/** A property as its row has it. `DeclaredData.current` upgrades a value of an older version. */
+/** A property as its row has it. `DeclaredKinds.current` upgrades a value of an older version. */
 export interface UnreadProperty {
   readonly name: string
   readonly kind: PropertyKind

@@ -2,12 +2,12 @@
 import { isPropertyName } from '../actor/property-name.ts'
 import { toNfc } from '../json/nfc.ts'
 import type { Reads } from '../store/read-replicas.ts'
-import type { DeclaredData } from './declared-data.ts'
+import type { DeclaredKinds } from './declared-kinds.ts'
 import { findKinds } from './property-store.ts'
 
 export interface StoredNamesDeps {
   readonly store: Reads
-  readonly declared: Pick<DeclaredData, 'declarationOf'>
+  readonly declared: Pick<DeclaredKinds, 'ofActor'>
 }
 
 export class StoredNames {
@@ -28,7 +28,10 @@ export class StoredNames {
   /** The same for many names, by one statement at most. */
   async all(actorId: string, names: Iterable<string>): Promise<ReadonlyMap<string, string>> {
     const { store, declared } = this.#deps
-    const others = [...names].filter((name) => toNfc(name) !== name && declared.declarationOf(name) === undefined)
+    const unusual = [...names].filter((name) => toNfc(name) !== name)
+    if (unusual.length === 0) return new Map()
+    const data = await store.read((q) => declared.ofActor(q, actorId))
+    const others = unusual.filter((name) => data.declarationOf(name) === undefined)
     // A name that no property can have, such as one with NUL, would fail the statement.
     const possible = others.filter(isPropertyName)
     const stored = possible.length === 0 ? new Map() : await store.read((q) => findKinds(q, actorId, possible))

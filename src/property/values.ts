@@ -10,7 +10,7 @@ import { rightToPut } from '../permission/required-right.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
 import type { ActorWriter, Change, RecordBy } from './change.ts'
-import type { DeclaredData } from './declared-data.ts'
+import type { DeclaredKinds } from './declared-kinds.ts'
 import { requireNoList } from './list-marker.ts'
 import { nameIsTaken, quote, rejectedDelete, rejectedWrite } from './property-errors.ts'
 import type { PropertyGate } from './property-hooks.ts'
@@ -36,7 +36,7 @@ export interface ValuesDeps {
   readonly gate: PropertyGate
   readonly indexes: Indexes
   readonly versions: Versions
-  readonly declared: DeclaredData
+  readonly declared: DeclaredKinds
   readonly history: Pick<History, 'keepValues'>
   /** Whether changes of the actor are announced, each with its own origin. */
   readonly isObserved: (actor: LockedActor) => boolean
@@ -107,7 +107,7 @@ export class Values {
       return value
     }
     await this.#deps.writer.change(access, async (tx, record, actor) => {
-      await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
+      await this.#deps.versions.require(tx, access.actor, name, { whole: expected })
       record(await this.store(tx, actor, path, value))
     })
     return value
@@ -123,7 +123,7 @@ export class Values {
     if (puts.length === 1) return record(await this.store(tx, actor, [given.name], given.value), access.caller)
     const last = new Map<string, NewValue>()
     for (const { given: put, origin } of puts)
-      last.set(put.name, { ...this.#deps.declared.newValue(put.name, put.value), origin })
+      last.set(put.name, { ...this.#deps.declared.of(access.actor).newValue(put.name, put.value), origin })
     const values = [...last.values()]
     const [first, ...others] = values
     const [, isStored] = await Promise.all([
@@ -156,7 +156,7 @@ export class Values {
       await requireRight(this.#deps.permission, access, rightToPut(path, value), path)
     if (below.length > 0 || value === absent) return value
     requireNoList(path, value)
-    return this.#deps.declared.fitValue(path, value)
+    return this.#deps.declared.of(access.actor).fitValue(path, value)
   }
 
   /** Stores the result of `prepare` at the path. @throws as `put` */
@@ -179,7 +179,7 @@ export class Values {
     const present = isChanged ? null : await findProperty(tx, actor.id, name)
     if (present !== null && present.kind !== 'value')
       return {
-        change: await this.#deps.replaceOther(tx, actor, this.#deps.declared.current(present), value),
+        change: await this.#deps.replaceOther(tx, actor, this.#deps.declared.of(actor).current(present), value),
         isChanged: true,
       }
     const after = value === absent ? null : value
@@ -196,7 +196,7 @@ export class Values {
     value: JsonText,
   ): Promise<PropertyStates | undefined> {
     if (actor.keySubscriptionCount === 0) return undefined
-    return statesFrom(this.#deps.declared, await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
+    return statesFrom(this.#deps.declared.of(actor), await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
   }
 
   /** Stores the value. True when a row changed. Only with subscriptions does it detect that the value stays the same. */
@@ -212,17 +212,17 @@ export class Values {
     const put = actor.subscriptionCount === 0 ? putValue : putChangedValue
     const [, isChanged] = await Promise.all([
       history.keepValues(tx, actor.id, [{ name, value }]),
-      put(tx, actor.id, declared.newValue(name, value)),
+      put(tx, actor.id, declared.of(actor).newValue(name, value)),
     ])
     return isChanged
   }
 
   async #merge(tx: Transaction, actor: LockedActor, path: readonly string[], value: JsonText): Promise<Change> {
     const [name = '', ...below] = path
-    const { declared } = this.#deps
+    const declared = this.#deps.declared.of(actor)
     const stored = await findProperty(tx, actor.id, name)
     if (stored !== null && stored.kind !== 'value') throw nameIsTaken(name, stored.kind)
-    const before = this.#currentValue(name, stored)?.content
+    const before = this.#currentValue(actor, name, stored)?.content
     const together = mergeAt(before, below, value)
     requireNoList(path, together, before)
     const merged = declared.fitValue(path, together)
@@ -249,7 +249,7 @@ export class Values {
     if (below.includes('')) throw noSuchKey(path)
     await this.#runDeleteHooks(access, path)
     return this.#deps.writer.change(access, async (tx, record, actor) => {
-      await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
+      await this.#deps.versions.require(tx, access.actor, name, { whole: expected })
       const { change, isChanged } = await this.remove(tx, actor, path)
       record(change)
       return isChanged
@@ -264,9 +264,10 @@ export class Values {
   ): Promise<{ readonly change: Change; readonly isChanged: boolean }> {
     const [name = '', ...below] = path
     if (below.length === 0) return this.#replace(tx, actor, name, absent)
-    const { declared, indexes } = this.#deps
+    const { indexes } = this.#deps
+    const declared = this.#deps.declared.of(actor)
     const row = await findProperty(tx, actor.id, name)
-    const stored = this.#currentValue(name, row)
+    const stored = this.#currentValue(actor, name, row)
     const without = stored?.kind === 'value' ? deleteAt(stored.content, below) : undefined
     if (stored?.kind !== 'value' || without === undefined) throw noSuchKey(path)
     const rest = declared.fitValue(path, without)
@@ -284,16 +285,17 @@ export class Values {
     await Promise.all([this.#deps.history.keepValues(tx, actor.id, [written]), putValue(tx, actor.id, written)])
   }
 
-  #currentValue(name: string, row: UnreadProperty | null): StoredProperty | null {
-    const present = this.#deps.declared.present(name, row)
-    return present === null ? null : this.#deps.declared.current(present)
+  #currentValue(actor: LockedActor, name: string, row: UnreadProperty | null): StoredProperty | null {
+    const declared = this.#deps.declared.of(actor)
+    const present = declared.present(name, row)
+    return present === null ? null : declared.current(present)
   }
 
   async #runDeleteHooks(access: Access, path: readonly string[]): Promise<void> {
     const [name = '', ...below] = path
     if (this.#deps.gate.hasNoHooks(access, 'delete', name)) return
     const row = await this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
-    const stored = row === null ? null : this.#deps.declared.current(row)
+    const stored = row === null ? null : this.#deps.declared.of(access.actor).current(row)
     const value =
       stored?.kind === 'value' ? (below.length === 0 ? stored.content : getAt(stored.content, below)) : undefined
     if ((await this.#deps.gate.runHooks(access, 'delete', path, value ?? known('{}'))) === null)

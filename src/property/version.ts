@@ -11,7 +11,7 @@ import { readHeadText } from '../list/list-head.ts'
 import { firstVersion, type ItemRow, parseIndex, readItemRow } from '../list/list.ts'
 import type { Access } from './access.ts'
 import { type ConditionSubject, requireMet, untagged } from './condition.ts'
-import type { DeclaredData } from './declared-data.ts'
+import type { DeclaredKinds } from './declared-kinds.ts'
 import { readTogether } from './property-pages.ts'
 import { findProperty, type StoredProperty } from './property-store.ts'
 
@@ -22,15 +22,18 @@ export interface PropertyVersion {
   readonly texts: string
 }
 
+/** The actor of a version. Its kind declares the versions of its data. */
+export type OwnerOfVersion = Pick<Access['actor'], 'id' | 'kind'>
+
 /** The version of a name without a property. */
 export const noVersion = 'none'
 
 /** Computes versions with a key, so that a version does not reveal a value that hooks hide. Key rotation changes versions. */
 export class Versions {
   readonly #keys: { readonly inner: string; readonly outer: string }
-  readonly #declared: DeclaredData
+  readonly #declared: DeclaredKinds
 
-  constructor({ currentId, keys }: KeyRing, declared: DeclaredData) {
+  constructor({ currentId, keys }: KeyRing, declared: DeclaredKinds) {
     this.#declared = declared
     const key = keys.get(currentId)
     if (key === undefined) throw new Error('the key ring lacks its current key')
@@ -41,20 +44,20 @@ export class Versions {
   }
 
   /** @throws ServiceError `list_corrupted` */
-  of(actorId: string, property: StoredProperty | null): PropertyVersion {
+  of(actor: OwnerOfVersion, property: StoredProperty | null): PropertyVersion {
     if (property === null) return { whole: noVersion, texts: noVersion }
-    const whole = this.ofWhole(actorId, property)
+    const whole = this.ofWhole(actor, property)
     const { name, kind, content } = property
     if (kind !== 'list') return { whole, texts: whole }
     const { id, description, explanation } = readHeadText(name, content)
-    return { whole, texts: this.#digest([actorId, name, 'texts', id, description, explanation]) }
+    return { whole, texts: this.#digest([actor.id, name, 'texts', id, description, explanation]) }
   }
 
   /** `PropertyVersion.whole`. Does not read the head of a list, which may be damaged. */
-  ofWhole(actorId: string, { name, kind, content }: StoredProperty): string {
+  ofWhole(actor: OwnerOfVersion, { name, kind, content }: StoredProperty): string {
     return kind === 'value'
-      ? this.ofValue(actorId, [name], content)
-      : this.#digest([actorId, name, kind, ...this.#formatFacts(name)], content)
+      ? this.ofValue(actor.id, [name], content)
+      : this.#digest([actor.id, name, kind, ...this.#formatFacts(actor, name)], content)
   }
 
   /** The version of a value, or of a part of it. @param path the name, followed by keys. */
@@ -62,23 +65,23 @@ export class Versions {
     return this.#digest([actorId, ...path, 'value'], value)
   }
 
-  ofItem(actorId: string, name: string, { listId, row }: ItemRow): string {
-    const facts = [listId, String(row.item), String(row.revision), ...this.#formatFacts(name)]
-    return this.#digest([actorId, name, 'item', ...facts])
+  ofItem(actor: OwnerOfVersion, name: string, { listId, row }: ItemRow): string {
+    const facts = [listId, String(row.item), String(row.revision), ...this.#formatFacts(actor, name)]
+    return this.#digest([actor.id, name, 'item', ...facts])
   }
 
   /** A release that declares another version shows other items, although the rows are the same. */
-  #formatFacts(name: string): readonly string[] {
-    const version = this.#declared.versionOf(name)
+  #formatFacts(actor: OwnerOfVersion, name: string): readonly string[] {
+    const version = this.#declared.of(actor).versionOf(name)
     return version === firstVersion ? [] : [`version ${version}`]
   }
 
   /** The version of a listing of these properties. */
-  ofListing(actorId: string, properties: readonly StoredProperty[]): string {
+  ofListing(actor: OwnerOfVersion, properties: readonly StoredProperty[]): string {
     const facts = properties.map(({ name, kind, content }) =>
-      JSON.stringify([name, kind, content.length, ...(kind === 'list' ? this.#formatFacts(name) : [])]),
+      JSON.stringify([name, kind, content.length, ...(kind === 'list' ? this.#formatFacts(actor, name) : [])]),
     )
-    return this.#digest([actorId, 'all', ...facts], properties.map(({ content }) => content).join(''))
+    return this.#digest([actor.id, 'all', ...facts], properties.map(({ content }) => content).join(''))
   }
 
   /** The version of a response whose content hooks of the application determine. */
@@ -89,33 +92,33 @@ export class Versions {
   /** @throws ServiceError `precondition_failed` when the access has a condition that the stored state does not meet. */
   async requireCondition(q: Queries, { actor, condition }: Access): Promise<void> {
     if (condition === undefined) return
-    const version = await this.#stored(q, actor.id, condition.subject)
+    const version = await this.#stored(q, actor, condition.subject)
     requireMet(condition, version === noVersion ? null : version)
   }
 
-  async #stored(q: Queries, actorId: string, subject: ConditionSubject): Promise<string> {
+  async #stored(q: Queries, actor: OwnerOfVersion, subject: ConditionSubject): Promise<string> {
     if ('mayRead' in subject) {
-      const rows = await readTogether(q, actorId)
+      const rows = await readTogether(q, actor.id)
       if (rows === null) return untagged
-      const stored = this.#declared.allPresent(rows)
+      const stored = this.#declared.of(actor).allPresent(rows)
       const readable = stored.filter(({ name }) => subject.mayRead(name))
       return this.ofListing(
-        actorId,
-        readable.map((row) => this.#declared.current(row)),
+        actor,
+        readable.map((row) => this.#declared.of(actor).current(row)),
       )
     }
     const [name = '', ...below] = subject.path
-    const row = this.#declared.present(name, await findProperty(q, actorId, name))
-    const property = row === null ? null : this.#declared.current(row)
+    const row = this.#declared.of(actor).present(name, await findProperty(q, actor.id, name))
+    const property = row === null ? null : this.#declared.of(actor).current(row)
     const [first] = below
-    if (property === null || first === undefined) return this.of(actorId, property).whole
+    if (property === null || first === undefined) return this.of(actor, property).whole
     if (property.kind === 'list') {
       const at = below.length === 1 ? parseIndex(first) : null
-      const found = at === null ? null : await readItemRow(q, this.#declared.addressOf(actorId, name), at)
-      return found === null ? noVersion : this.ofItem(actorId, name, found)
+      const found = at === null ? null : await readItemRow(q, this.#declared.of(actor).addressOf(actor.id, name), at)
+      return found === null ? noVersion : this.ofItem(actor, name, found)
     }
     const part = below.includes('') ? undefined : getAt(property.content, below)
-    return part === undefined ? noVersion : this.ofValue(actorId, subject.path, part)
+    return part === undefined ? noVersion : this.ofValue(actor.id, subject.path, part)
   }
 
   /**
@@ -125,13 +128,13 @@ export class Versions {
    */
   async require(
     q: Queries,
-    actorId: string,
+    actor: OwnerOfVersion,
     name: string,
     expected: { readonly whole?: string | undefined; readonly texts?: string | undefined },
   ): Promise<void> {
     if (expected.whole === undefined && expected.texts === undefined) return
-    const row = this.#declared.present(name, await findProperty(q, actorId, name))
-    const stored = this.of(actorId, row === null ? null : this.#declared.current(row))
+    const row = this.#declared.of(actor).present(name, await findProperty(q, actor.id, name))
+    const stored = this.of(actor, row === null ? null : this.#declared.of(actor).current(row))
     if ((expected.whole ?? stored.whole) === stored.whole && (expected.texts ?? stored.texts) === stored.texts) return
     if (expected.whole === noVersion) throw new ServiceError('conflict', `“${shown(name)}” already exists.`)
     throw changedMeanwhile(name, stored.whole === noVersion)

@@ -100,7 +100,8 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
 }
 
 function presentOf({ declared }: PropertyModule) {
-  return async (q: Queries, actorId: string) => declared.allPresent(await findProperties(q, actorId))
+  return async (q: Queries, actorId: string) =>
+    (await declared.ofActor(q, actorId)).allPresent(await findProperties(q, actorId))
 }
 
 function createWorker(runtime: Runtime, needs: PublicationNeeds) {

@@ -46,7 +46,9 @@ export class DataHooks {
   readonly callHooks: CallHooks = async (subscription, items) => {
     const { registry, timers, log } = this.#deps
     const { actorId, peerId, subscriptionId, target } = subscription
-    const isHeard = registry.dataHandlers(target).length > 0 || registry.exactCallbacks(namedHook).length > 0
+    const isHeard = registry.all.some(
+      (each) => each.dataHandlers(target).length > 0 || each.exactCallbacks(namedHook).length > 0,
+    )
     if (items.length === 0 || !isHeard) return
     if (isLoop(currentContext()?.hops)) {
       log.warn(
@@ -74,7 +76,7 @@ export class DataHooks {
       const actor = await handleOf(actorId)
       if (actor === null) return
       for (const { type, sequence, data } of items) {
-        for (const handler of registry.dataHandlers(target)) {
+        for (const handler of registry.of(actor).dataHandlers(target)) {
           try {
             await handler({ actor, peer_id: peerId, target, data: toPlain(data), sequence, callback_type: type })
           } catch (error) {

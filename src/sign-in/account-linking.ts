@@ -1,4 +1,5 @@
 /** Account linking: a person proved an identity that an unproven actor has, and joins that actor or starts a new one. */
+import { personKind } from '../app/kinds/person.ts'
 import { ServiceError } from '../errors.ts'
 import type { Actors } from '../actor/actors.ts'
 import type { FailedAttempts, Source } from '../rate-limit/failed-attempts.ts'
@@ -91,7 +92,7 @@ export class Claims {
     if (!isRight || chosen === null)
       throw new ServiceError('forbidden', 'Cannot join the actor: the passphrase is wrong')
     const account: ResolvedAccount = {
-      actor: { id: chosen.id, creator: identifier },
+      actor: { id: chosen.id, creator: identifier, kind: personKind },
       isNew: false,
       identifier,
       address: identifier.includes('@') ? identifier : null,

@@ -1,5 +1,7 @@
 /** Actors that came from another service: a person takes one by a code of the old service, and signs in to it from then on. */
-import { isCreatorFree, setCreator } from '../actor/actor-store.ts'
+import { findActorKind, isCreatorFree, setCreator } from '../actor/actor-store.ts'
+import { personKind } from '../app/kinds/person.ts'
+import { ServiceError } from '../errors.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
 import { LostRace } from './lost-race.ts'
@@ -34,9 +36,12 @@ export class ArrivedActors {
   /**
    * Gives the actor to the person who signs in.
    *
-   * @throws SignInRefusal when another person has taken it meanwhile, or another actor has the name.
+   * @throws SignInRefusal when another person has taken it meanwhile, or another actor has the name; ServiceError `forbidden` for
+   *   an actor that is of no person.
    */
   async take(tx: Transaction, { actorId, kept }: ClaimedActor, creator: string): Promise<void> {
+    if ((await findActorKind(tx, actorId)) !== personKind)
+      throw new ServiceError('forbidden', 'Cannot sign in to an actor that is of no person')
     if (!(await this.#deps.takeArrival(tx, actorId, kept))) throw new SignInRefusal('already_taken')
     if (this.#deps.uniqueCreator && !(await isCreatorFree(tx, creator, actorId))) throw new LostRace()
     await setCreator(tx, actorId, creator)

@@ -1,3 +1,4 @@
+import { personKind } from '../app/kinds/person.ts'
 import type { ActorModule } from '../actor/create.ts'
 import type { Authenticate } from '../app/embedding/authenticate.ts'
 import { fire } from '../app/events.ts'
@@ -43,7 +44,7 @@ export function createAccounts({ store, keyRing, now, registry, log, handles }: 
     now,
     afterCommit: store.afterCommit,
     onSuperseded: async ({ actorId, creator, superseded }) => {
-      const actor = handles.of({ id: actorId, creator })
+      const actor = handles.of({ id: actorId, creator, kind: personKind })
       await fire(registry, log, 'creator_superseded', { actor, creator, superseded })
     },
   })

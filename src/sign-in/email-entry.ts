@@ -1,4 +1,5 @@
 /** Sign-in with an email address that the provider does not confirm: the person types it, and a link verifies it later. */
+import { type Actor } from '../actor/actor.ts'
 import { parseAddress } from '../actor/address.ts'
 import type { Actors } from '../actor/actors.ts'
 import { ServiceError } from '../errors.ts'
@@ -102,7 +103,7 @@ export class FreeText {
     { stableId }: Person,
     session: string,
     browser: string | null,
-  ): Promise<{ readonly id: string; readonly creator: string } | null> {
+  ): Promise<Pick<Actor, 'id' | 'creator' | 'kind'> | null> {
     const { oneTime, actors, accounts, entry } = this.#deps
     const draft = actors.draft(address)
     return entry.write(`sign-in ${address}`, async (tx) => {

@@ -1,4 +1,5 @@
 /** Finds or creates the actor of an authenticated person and begins a session. Every kind of sign-in ends here. */
+import { personKind } from '../app/kinds/person.ts'
 import type { Actor } from '../actor/actor.ts'
 import type { Actors } from '../actor/actors.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
@@ -35,7 +36,7 @@ export interface EntryDeps {
   readonly accounts: Accounts
   readonly tokens: Tokens
   readonly live: Pick<Live, 'record'>
-  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
+  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator' | 'kind'>) => ActorHandle
   readonly mode: IdentityMode
   readonly arrivedActors: ArrivedActors
 }
@@ -67,7 +68,7 @@ export interface Entered {
   readonly kind: 'entered'
   /** True for an actor that is on the way to another service, or there. Its owner sees only the page of the move. */
   readonly isAway?: true
-  readonly actor: Pick<Actor, 'id' | 'creator'>
+  readonly actor: Pick<Actor, 'id' | 'creator' | 'kind'>
   readonly tokens: IssuedTokens
 }
 
@@ -83,7 +84,7 @@ export type AlsoStore<T> = (tx: Transaction, actorId: string) => Promise<T>
 
 /** The actor that a sign-in enters, and whether the identity is proven. */
 export interface ResolvedAccount {
-  readonly actor: Pick<Actor, 'id' | 'creator'>
+  readonly actor: Pick<Actor, 'id' | 'creator' | 'kind'>
   readonly isNew: boolean
   readonly identifier: string
   readonly address: string | null
@@ -167,7 +168,13 @@ export class SessionEntry {
     refuseOthers(attempt, account, null)
     const { creator, identifier, verified } = account
     if (!verified && needsAddress(attempt)) throw new SignInRefusal('no_address')
-    return { actor: { id: actorId, creator }, isNew: false, identifier, address: null, isProven: verified }
+    return {
+      actor: { id: actorId, creator, kind: personKind },
+      isNew: false,
+      identifier,
+      address: null,
+      isProven: verified,
+    }
   }
 
   async #makeOwn(
@@ -197,7 +204,14 @@ export class SessionEntry {
       if (!(await accounts.insert(tx, { actorId, identifier, verified: true, subject: null }))) throw new LostRace()
       await store(tx)
     }
-    return { actor: { id: actorId, creator: name }, isNew: false, identifier, address: null, isProven: true, prepare }
+    return {
+      actor: { id: actorId, creator: name, kind: personKind },
+      isNew: false,
+      identifier,
+      address: null,
+      isProven: true,
+      prepare,
+    }
   }
 
   /** The person opens an arrived actor by a provider. */
@@ -210,7 +224,14 @@ export class SessionEntry {
       const own = address === null || mode === 'provider' ? subject : null
       if (!(await accounts.insert(tx, { actorId, identifier, verified: true, subject: own }))) throw new LostRace()
     }
-    return { actor: { id: actorId, creator: identifier }, isNew: false, identifier, address, isProven: true, prepare }
+    return {
+      actor: { id: actorId, creator: identifier, kind: personKind },
+      isNew: false,
+      identifier,
+      address,
+      isProven: true,
+      prepare,
+    }
   }
 
   async #find(
@@ -418,7 +439,7 @@ function accountOf(
 function resolvedAccount(account: Account, identity: Exclude<PersonIdentity, { kind: 'unknown' }>): ResolvedAccount {
   const isSame = identity.kind === 'proven' && identity.identifier === account.identifier
   return {
-    actor: { id: account.actorId, creator: account.creator },
+    actor: { id: account.actorId, creator: account.creator, kind: personKind },
     isNew: false,
     identifier: account.identifier,
     address: identity.kind === 'proven' ? identity.address : null,

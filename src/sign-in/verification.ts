@@ -1,4 +1,5 @@
 /** Links that verify an email address. The application or the service sends them; each is valid once, for one day. */
+import { personKind } from '../app/kinds/person.ts'
 import type { Actor } from '../actor/actor.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
@@ -17,7 +18,7 @@ export interface VerificationDeps {
   readonly oneTime: OneTime
   readonly log: Log
   readonly now: () => number
-  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
+  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator' | 'kind'>) => ActorHandle
   readonly baseUrl: string
   readonly mail: MailPort
   /** In development, the link is logged when the application has no handler that sends it. */
@@ -43,7 +44,7 @@ export interface Follower {
 }
 
 export interface Verified {
-  readonly actor: Pick<Actor, 'id' | 'creator'>
+  readonly actor: Pick<Actor, 'id' | 'creator' | 'kind'>
   readonly address: string
 }
 
@@ -75,7 +76,7 @@ export class Verification {
    * development. @param language Tag of the language of the page.
    */
   async announce(
-    actor: Pick<Actor, 'id' | 'creator'>,
+    actor: Pick<Actor, 'id' | 'creator' | 'kind'>,
     { address, token }: { readonly address: string; readonly token: string },
     language: string,
   ): Promise<void> {
@@ -92,7 +93,7 @@ export class Verification {
   }
 
   /** Sends another link for an unverified address. @throws ServiceError `bad_request` when no address is unverified. */
-  async resend(actor: Pick<Actor, 'id' | 'creator'>, browser: string | null, language: string): Promise<void> {
+  async resend(actor: Pick<Actor, 'id' | 'creator' | 'kind'>, browser: string | null, language: string): Promise<void> {
     const sent = await this.#deps.store.writeActor(actor.id, async (tx) => {
       const account = await findAccount(tx, actor.id)
       const waiting = account?.fields['email_verified'] === 'false' ? account.fields['email'] : undefined
@@ -111,7 +112,7 @@ export class Verification {
    */
   async look({ token, actorId }: Pick<Follower, 'token' | 'actorId'>): Promise<Verified> {
     const { account, link } = await this.#deps.store.read(async (q) => this.#find(q, { token, actorId }))
-    return { actor: { id: account.actorId, creator: account.creator }, address: link.address }
+    return { actor: { id: account.actorId, creator: account.creator, kind: personKind }, address: link.address }
   }
 
   /**

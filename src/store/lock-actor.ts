@@ -8,7 +8,7 @@ import type { LockedActor } from './store.ts'
  */
 export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscriptionCount",
      key_subscription_count AS "keySubscriptionCount", waiting_changes AS "waitingChanges", watched_until AS "watchedUntil",
-     observer_count AS "observerCount", used_bytes AS "usedBytes", used_names AS "usedNames", used_items AS "usedItems", residence
+     observer_count AS "observerCount", used_bytes AS "usedBytes", used_names AS "usedNames", used_items AS "usedItems", residence, kind
    FROM actor WHERE id = $1 FOR UPDATE`
 
 /**

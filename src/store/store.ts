@@ -71,6 +71,8 @@ export interface LockedActor {
   readonly usedItems: number
   /** `here`, because others cannot be locked for a change. */
   readonly residence: Residence
+  /** Chooses the declarations of the application. */
+  readonly kind: string
 }
 
 export interface Store {

@@ -10,7 +10,7 @@ import { toNfc } from '../json/nfc.ts'
 import { listMetadata, type ListIndexes, parseIndex } from '../list/list.ts'
 import type { Access } from '../property/access.ts'
 import type { ActorWriter } from '../property/change.ts'
-import type { DeclaredData } from '../property/declared-data.ts'
+import type { DeclaredKinds } from '../property/declared-kinds.ts'
 import type { ListHooks } from '../property/lists/list-hooks.ts'
 import { requireNoList } from '../property/list-marker.ts'
 import { nameIsTaken, propertyNotFound, quote, rejectedDelete } from '../property/property-errors.ts'
@@ -38,7 +38,7 @@ export interface ActorTransactionDeps {
   readonly values: Values
   readonly gate: PropertyGate
   readonly hooks: ListHooks
-  readonly declared: DeclaredData
+  readonly declared: DeclaredKinds
   readonly listIndexes: Pick<ListIndexes, 'build'>
   readonly now: () => number
   /** Called when a change may have left rows to delete. */
@@ -80,7 +80,11 @@ export class ActorTransaction {
     return new Map(
       [...this.#changed].map((name) => {
         const content = this.#entries.get(name)?.value ?? null
-        const row = { name, kind: 'value' as const, version: this.#deps.declared.versionOf(name) }
+        const row = {
+          name,
+          kind: 'value' as const,
+          version: this.#deps.declared.of(this.#access.actor).versionOf(name),
+        }
         return [name, content === null ? null : { ...row, content }]
       }),
     )
@@ -92,7 +96,7 @@ export class ActorTransaction {
    */
   async nameOf(name: string): Promise<string> {
     const composed = toNfc(name)
-    if (composed === name || this.#deps.declared.declarationOf(name) !== undefined) return name
+    if (composed === name || this.#deps.declared.of(this.#access.actor).declarationOf(name) !== undefined) return name
     if (!isPropertyName(name)) return composed
     const { value, list } = await this.#entry(name)
     return value === null && list === null ? composed : name
@@ -157,7 +161,7 @@ export class ActorTransaction {
   #merged(path: readonly string[], before: JsonText | undefined, value: JsonText): JsonText {
     const together = mergeAt(before, path.slice(1), value)
     requireNoList(path, together, before)
-    return this.#deps.declared.fitValue(path, together)
+    return this.#deps.declared.of(this.#access.actor).fitValue(path, together)
   }
 
   /** Replaces an item of a list, or appends it when its index is the length. */
@@ -191,7 +195,7 @@ export class ActorTransaction {
     entry.value =
       below.length === 0
         ? (this.#present(name, null)?.content ?? null)
-        : declared.fitValue(path, restOf(entry.value, path))
+        : declared.of(this.#access.actor).fitValue(path, restOf(entry.value, path))
     this.#changed?.add(name)
     this.#push({
       leavesRows: false,
@@ -308,14 +312,15 @@ export class ActorTransaction {
       if (entry === undefined) this.#add(property.name, property)
       else if (!isSame(entry.stored, property)) throw new OvertakenError()
     }
-    for (const { name } of this.#deps.declared.allPresent(stored)) if (!this.#entries.has(name)) this.#add(name, null)
+    for (const { name } of this.#deps.declared.of(this.#access.actor).allPresent(stored))
+      if (!this.#entries.has(name)) this.#add(name, null)
     return [...this.#entries].toSorted(([a], [b]) => (a < b ? -1 : 1))
   }
 
   #present(name: string, stored: UnreadProperty | null): StoredProperty | null {
     const { declared } = this.#deps
-    const present = declared.present(name, stored)
-    return present === null ? null : declared.current(present)
+    const present = declared.of(this.#access.actor).present(name, stored)
+    return present === null ? null : declared.of(this.#access.actor).current(present)
   }
 
   #add(name: string, stored: UnreadProperty | null): TransactionEntry {

@@ -10,7 +10,7 @@ import { absent } from '../json/absent.ts'
 import * as list from '../list/list.ts'
 import type { Access } from '../property/access.ts'
 import { nameIsTaken, quote } from '../property/property-errors.ts'
-import type { DeclaredData } from '../property/declared-data.ts'
+import type { DeclaredKinds } from '../property/declared-kinds.ts'
 import type { ListHooks } from '../property/lists/list-hooks.ts'
 import {
   countList,
@@ -28,7 +28,7 @@ import { ListPieces, type PiecePlace, type WrittenItem } from './list-pieces.ts'
 export interface TransactionScope {
   readonly access: Access
   readonly hooks: ListHooks
-  readonly declared: DeclaredData
+  readonly declared: DeclaredKinds
   readonly listIndexes: Pick<list.ListIndexes, 'build'>
   /** Unix milliseconds. */
   readonly now: () => number
@@ -77,7 +77,7 @@ export class TransactionList {
   async create(texts: list.ListTexts): Promise<void> {
     const entry = await this.#entry()
     const { access, declared, hooks } = this.#scope
-    declared.requireList(this.#name)
+    declared.of(this.#scope.access.actor).requireList(this.#name)
     await hooks.runWriteHooks(access, 'post', [this.#name], known('[]'))
     this.#requireFree(entry)
     entry.list ??= { pieces: new ListPieces(0), metadata: list.newListMetadata(this.#scope.now()) }
@@ -245,7 +245,7 @@ export class TransactionList {
     const numbered = new Map(written.map((one) => [one.position, { ...one, number: numberOf(one) }]))
     return {
       name: this.#name,
-      indexes: declared.indexesOf(this.#name),
+      indexes: declared.of(this.#scope.access.actor).indexesOf(this.#name),
       hasNoHooks: hooks.hasNoHooks(access, 'get', this.#name),
       stored: (work) => this.#scope.readStored(entry, (q) => work(q, this.#address())),
       pages: (span) => this.#queriedPages(entry, numbered, span),
@@ -393,7 +393,9 @@ export class TransactionList {
 
   async #runHooks(operation: 'put' | 'post', path: readonly string[], given: JsonText): Promise<JsonText> {
     const { access, declared, hooks } = this.#scope
-    return declared.fitItem(path, await hooks.runWriteHooks(access, operation, path, given))
+    return declared
+      .of(this.#scope.access.actor)
+      .fitItem(path, await hooks.runWriteHooks(access, operation, path, given))
   }
 
   #push(
@@ -404,14 +406,14 @@ export class TransactionList {
     this.#scope.push({
       leavesRows,
       run: async (tx, record) => {
-        if (!isRemoval) await declared.ensureList(tx, this.#address(), now())
+        if (!isRemoval) await declared.of(this.#scope.access.actor).ensureList(tx, this.#address(), now())
         recordAll(record, this.#name, await work(tx, this.#address(), now()))
       },
     })
   }
 
   #address(): list.ListAddress {
-    return this.#scope.declared.addressOf(this.#scope.access.actor.id, this.#name)
+    return this.#scope.declared.of(this.#scope.access.actor).addressOf(this.#scope.access.actor.id, this.#name)
   }
 }
 

@@ -1,4 +1,5 @@
 /** Companions: actors that an actor creates at another service, or at its own, and controls as their trustee. */
+import { personKind } from '../app/kinds/person.ts'
 import type { CompanionKind } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, normalize, stringValue } from '../json/json.ts'
@@ -99,10 +100,10 @@ export class Companions {
   }
 
   #kind(name: string): CompanionKind {
-    const { registry, baseUrl, type } = this.#deps
+    const { registry, baseUrl, typeOf } = this.#deps
     const declared = registry.companions.get(name)
     if (declared !== undefined) return declared
-    if (name === myself) return { factory: `${baseUrl}/`, type, relationship: 'friend' }
+    if (name === myself) return { factory: `${baseUrl}/`, type: typeOf({ kind: personKind }), relationship: 'friend' }
     throw new ServiceError('bad_request', `Cannot create a companion: the kind ${JSON.stringify(name)} is not declared`)
   }
 

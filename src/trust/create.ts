@@ -1,3 +1,4 @@
+import { identityOf } from '../app/kinds/actor-identity.ts'
 import { DomainEvent } from '../domain-event.ts'
 import { deleteNoticesOf } from '../outbox/notice-store.ts'
 import type { Outbox } from '../outbox/create.ts'
@@ -93,7 +94,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   const trustDeps: TrustDeps = {
     ...runtime,
     times,
-    type: runtime.identity.type,
+    typeOf: (actor) => identityOf(runtime, actor).type,
     handleOf: runtime.handles.of,
     calls: new TrustCalls(peerClient, timers),
     movedKey: needs.movedKey,

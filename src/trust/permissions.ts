@@ -5,7 +5,7 @@ import { quoted, ServiceError } from '../errors.ts'
 import { canonical } from '../json/canonical.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
 import { holdsItems, kinds } from '../property/kinds.ts'
-import type { DeclaredData } from '../property/declared-data.ts'
+import type { DeclaredKinds } from '../property/declared-kinds.ts'
 import { readNamePages, readPages } from '../property/property-pages.ts'
 import { findKinds, type ListedProperty } from '../property/property-store.ts'
 import type { Live } from '../live/live.ts'
@@ -63,7 +63,7 @@ import {
 
 export interface PermissionsDeps {
   readonly store: Store
-  readonly declared: DeclaredData
+  readonly declared: DeclaredKinds
   readonly relationships: Relationships
   readonly now: () => number
   /** Stores the first end of grants, in the transaction that stores the grants. */
@@ -74,12 +74,16 @@ export interface PermissionsDeps {
   readonly onExpired: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
   readonly live: Pick<Live, 'record'>
   /** Whether the application declares an operation or a resource that this name matches. */
-  readonly declares: (category: Category, name: string) => boolean
-  readonly needsApproval: (category: Category, name: string) => boolean
+  readonly declares: (kind: KindOfActor, category: Category, name: string) => boolean
+  readonly needsApproval: (kind: KindOfActor, category: Category, name: string) => boolean
   /** Runs in the transaction that changes what a peer may reach, before the peer is notified. */
   readonly onRightsChanged: (tx: Transaction, actor: LockedActor, change: ChangedRights) => Promise<void>
   /** Null: peers are not notified of changed permissions. */
   readonly enqueue: EnqueueNotice | null
+}
+
+interface KindOfActor {
+  readonly kind: string
 }
 
 /** The effective permissions of a peer before and after a change. */
@@ -398,7 +402,8 @@ export class Permissions {
    */
   async *shared(actorId: string, peerId: string): AsyncGenerator<readonly SharedProperty[], undefined> {
     const { store, declared } = this.#deps
-    const unseen = new Map(declared.allPresent([]).map((property) => [property.name, property]))
+    const data = await store.read((q) => declared.ofActor(q, actorId))
+    const unseen = new Map(data.allPresent([]).map((property) => [property.name, property]))
     for await (const page of readPages(store, actorId, {
       isNeeded: ({ kind }) => holdsItems(kind),
       contents: 'none',
@@ -461,19 +466,20 @@ export class Permissions {
     const nameOf = ({ target }: WideQuestion): string => target.split('/', 1)[0] ?? ''
     const names = new Set(questions.filter(({ category }) => category === 'properties').map(nameOf))
     const stored = names.size === 0 ? null : await store.read((q) => findKinds(q, view.trust.actorId, [...names]))
+    const kind = await store.read((q) => declared.kindOf(q, view.trust.actorId))
     return questions.map((question) => {
       const { category, target } = question
       const name = nameOf(question)
       return category === 'properties'
         ? explain(subject, question, {
-            holdsItems: holdsItems(stored?.get(name) ?? declared.present(name, null)?.kind),
+            holdsItems: holdsItems(stored?.get(name) ?? declared.of(kind).present(name, null)?.kind),
             isDeclared: true,
             needsApproval: false,
           })
         : explain(subject, question, {
             holdsItems: false,
-            isDeclared: declares(category, target),
-            needsApproval: needsApproval(category, target),
+            isDeclared: declares(kind, category, target),
+            needsApproval: needsApproval(kind, category, target),
           })
     })
   }

@@ -13,7 +13,7 @@ import type { AfterCommit, LockedActor, Store, Transaction } from '../store/stor
 import type { TrustCalls } from './handshake/peer-calls.ts'
 import type { Trust } from './trust.ts'
 
-export type Self = Pick<Actor, 'id' | 'creator'>
+export type Self = Pick<Actor, 'id' | 'creator' | 'kind'>
 
 export interface TrustDeps {
   readonly store: Store & { readonly afterCommit: AfterCommit }
@@ -25,8 +25,8 @@ export interface TrustDeps {
   readonly times: PeerTimes
   readonly baseUrl: string
   readonly mail: Pick<MailPort, 'event'>
-  /** The application's type, as peers receive it. */
-  readonly type: string
+  /** The type of an actor, as peers receive it. */
+  readonly typeOf: (actor: Pick<Self, 'kind'>) => string
   readonly handleOf: (actor: Self) => ActorHandle
   readonly calls: TrustCalls
   /** The public key of a peer at another address, when signed notices lead there from its known home. Null: they do not. */

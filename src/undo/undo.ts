@@ -12,7 +12,7 @@ import { findAdded, type KeptSteps, type ListStep, reverseSteps } from '../list/
 import type { Access } from '../property/access.ts'
 import type { BulkWrite, PreparedEntry } from '../property/bulk-write.ts'
 import type { ActorWriter, Record } from '../property/change.ts'
-import type { DeclaredData } from '../property/declared-data.ts'
+import type { DeclaredKinds } from '../property/declared-kinds.ts'
 import type { ListHooks } from '../property/lists/list-hooks.ts'
 import { recordAll } from '../property/lists/list-writer.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
@@ -23,7 +23,7 @@ export interface UndoDeps {
   readonly writer: ActorWriter
   readonly bulkWrite: BulkWrite
   readonly hooks: ListHooks
-  readonly declared: DeclaredData
+  readonly declared: DeclaredKinds
   /** Unix milliseconds. */
   readonly now: () => number
   /** Called when a change may have left rows to delete. */
@@ -153,7 +153,7 @@ export class Undo {
         return { kind: 'list', name, ids, kept: await this.#passSteps(access, name, group) }
       }
       if (first.isTooLong) return 'too_long'
-      const value = first.before === null ? absent : this.#current(first, first.before)
+      const value = first.before === null ? absent : this.#current(access, first, first.before)
       const prepared = await this.#deps.bulkWrite.prepare(access, object([[name, value]]), 'put')
       return { kind: 'value', name, ids, entry: prepared.get(name) ?? absent }
     } catch (error) {
@@ -163,14 +163,14 @@ export class Undo {
   }
 
   /** The value in the declared version. */
-  #current({ name, version }: HistoryEntry, value: JsonText): JsonText {
-    return this.#deps.declared.current({ name, kind: 'value', content: value, version }).content
+  #current({ actor }: Access, { name, version }: HistoryEntry, value: JsonText): JsonText {
+    return this.#deps.declared.of(actor).current({ name, kind: 'value', content: value, version }).content
   }
 
   /** Runs the hooks of the items that come back, change or go. */
   async #passSteps(access: Access, name: string, group: readonly HistoryEntry[]): Promise<readonly KeptSteps[]> {
     const { hooks, declared, store } = this.#deps
-    const at = declared.addressOf(access.actor.id, name)
+    const at = declared.of(access.actor).addressOf(access.actor.id, name)
     const kept = group.flatMap(({ steps, version }) => (steps === null ? [] : [{ ...steps, version }]))
     const isDeleteOpen = hooks.hasNoHooks(access, 'delete', name)
     const added = isDeleteOpen ? null : await store.snapshot((q) => findAdded(q, at, kept))
@@ -184,7 +184,7 @@ export class Undo {
           const operation = step.kind === 'remove' ? 'post' : 'put'
           current.push({
             ...step,
-            item: declared.fitItem(path, await hooks.runWriteHooks(access, operation, path, item)),
+            item: declared.of(access.actor).fitItem(path, await hooks.runWriteHooks(access, operation, path, item)),
           })
           continue
         }
@@ -250,7 +250,12 @@ export class Undo {
       )
     const lists = plans.filter((plan) => plan.kind === 'list')
     for (const { name, kept } of lists) {
-      const reversal = await reverseSteps(tx, this.#deps.declared.addressOf(actor.id, name), kept, this.#deps.now())
+      const reversal = await reverseSteps(
+        tx,
+        this.#deps.declared.of(access.actor).addressOf(actor.id, name),
+        kept,
+        this.#deps.now(),
+      )
       if (reversal === 'conflict') throw new ListConflict(name)
       recordAll(record, name, reversal.changes)
     }

@@ -16,6 +16,7 @@ function actorWith(id: string): Actor {
     trusteeRoot: null,
     createdAt: 1,
     guardedUntil: 0,
+    kind: 'person',
   }
 }
 

@@ -127,7 +127,7 @@ async function dispatch(asked: McpRequest): Promise<Dispatched> {
   let label: string | null = null
   let noted: AuditedCall | null = null
   const deps = {
-    catalogue,
+    catalogues: { of: () => catalogue },
     tracing: new Tracing('test'),
     metrics: { mcpCalled: (call: { method: string }) => (label = call.method), mcpSessionBegun: () => {} },
     note: (call: AuditedCall) => (noted = call),

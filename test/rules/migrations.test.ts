@@ -10,6 +10,7 @@ const frozen = [
   ['0002-mail', '127c44d68b5a816a01c4102aabc84f77f9816ccd44c550cdf94c1345e21cb2ea'],
   ['0003-mail-choice', 'b90f925e85e588f8d384bccfa0ec955cd53530035cac0c9448437f649de168fd'],
   ['0004-mail-note', '8023d56f88141db816c94b419256e7487eb6420b5422ffe39257bacfdb754a6f'],
+  ['0005-kind', 'e3b4ecdacdc430da17521fd9747bf9287f08c9265310e56d686403d9badb4687'],
 ]
 
 const forms = [

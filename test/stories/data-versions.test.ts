@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { Indexes } from '../../src/actor/indexes.ts'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import { DataMigration, type MigrationCount } from '../../src/property/maintenance/data-migration.ts'
-import { DeclaredData } from '../../src/property/declared-data.ts'
+import { DeclaredKinds } from '../../src/property/declared-kinds.ts'
 import type { TrustType } from '../../src/permission/trust-types.ts'
 import { App } from '../../src/troupe.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
@@ -154,7 +154,7 @@ forEachService((start) => {
     const failed: string[] = []
     const migration = new DataMigration({
       store: parts.store,
-      declared: new DeclaredData(parts.registry.data),
+      declared: new DeclaredKinds(parts.registry),
       indexes: new Indexes({
         indexedProperties: new Set(['address']),
         forceEmailAsCreator: false,

@@ -393,7 +393,10 @@ forEachService((start) => {
       world.network.fate = () => 'arrives'
       assert.deepEqual((await world.informed(alice)).arrived?.peers, { informed: 1 })
       assert.equal(await secretAt(world.peers, bob.id, alice.id), await secretAt(world.home, alice.id, bob.id))
-      await trusts.delete({ id: bob.id, creator: bob.creator }, alice.id, null, { byPeer: false, notify: false })
+      await trusts.delete({ id: bob.id, creator: bob.creator, kind: 'person' }, alice.id, null, {
+        byPeer: false,
+        notify: false,
+      })
       assert.deepEqual(await (await world.atHome(alice, 'POST', '/move/peers')).json(), { peers: 0 })
     })
   })

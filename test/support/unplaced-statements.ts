@@ -14,6 +14,7 @@ export const unplacedStatements: readonly Exceptions[] = [
     reason: 'a command of the operator that refuses a sharded database, or asks all servers once',
     statements: [
       '/* address */',
+      '/* kinds */',
       '/* backup */',
       '/* restore */',
       '/* revoke */',
@@ -35,7 +36,7 @@ export const unplacedStatements: readonly Exceptions[] = [
   {
     reason: 'runs on a plain database only; the sharded form is beside it',
     statements: [
-      'INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until) SELECT',
+      'INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until, kind) SELECT',
       'INSERT INTO creator (name, actor_id, created_at) SELECT made.name',
       'DELETE FROM property_lookup WHERE actor_id',
       'INSERT INTO property_lookup (name, value, actor_id) SELECT entry.name, entry.value, $',

@@ -6,6 +6,7 @@ import type { Authentication } from '../../auth/authenticate.ts'
 import { type Credential, readCredential } from '../../auth/credentials.ts'
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { anonymous, type Caller } from '../../caller.ts'
+import type { Registry } from '../../app/registry.ts'
 import { actorClosed, actorMoving, quoted, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import type { Operators } from '../../sign-in/operators/operators.ts'
@@ -38,6 +39,7 @@ export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps, Fresh
   readonly clientAdmission: ClientAdmission
   readonly forgeryRule: ForgeryRule
   readonly actors: Pick<Actors, 'find'>
+  readonly registry: Pick<Registry, 'of'>
   /** The path prefix of every URL of the service; empty without a prefix. */
   readonly basePath: string
   /** Finds the new address of an actor that moved to another service, with the signed notice. Null: it has not moved. */
@@ -73,13 +75,14 @@ export class Entrances {
    * Finds the actor of the path.
    *
    * @throws ServiceError `actor_not_found`; `actor_moved` with its new address; `actor_moving` while it moves;
-   *   `unavailable` while its content is replaced.
+   *   `unavailable` while its content is replaced; `unknown_kind`.
    */
   async #resident(route: Route, exchange: Exchange<string, Params>): Promise<Actor> {
-    const { actors, movedTo, basePath } = this.#deps
+    const { actors, registry, movedTo, basePath } = this.#deps
     const { params, request } = exchange
     const id = params['actor'] ?? ''
     const found = await actors.find(id)
+    if (found !== null) registry.of(found)
     if (found?.residence === 'here' || (found?.residence === 'moving' && route.servesMoving === true)) return found
     const hasLeft = found?.residence === 'moved'
     if (hasLeft && route.servesMoving === true && (await this.#isOwnerOf(found, exchange))) return found

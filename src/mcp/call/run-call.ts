@@ -18,7 +18,7 @@ import { withInputRequired } from './input-required.ts'
  * @param method Undefined for a method that the revision does not have.
  */
 export function runCall(deps: McpDeps, method: CallMethod | undefined, call: InFlightCall): Promise<CallOutcome> {
-  const labels = labelsOf(method, call, deps.catalogue)
+  const labels = labelsOf(method, call, deps.catalogues.of(call.access.actor))
   // `_meta` names the client's trace, which may differ from the trace of the HTTP request.
   const { traceparent, tracestate } = metaOf(call.params)
   const started = performance.now()

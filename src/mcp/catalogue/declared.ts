@@ -3,13 +3,35 @@ import type { Registry } from '../../app/registry.ts'
 import type { Category } from '../../permission/operation.ts'
 import { everything, propertiesUri } from '../../permission/property-address.ts'
 import type { RuledCategory } from '../../permission/rules.ts'
+import { unknownKind } from '../../errors.ts'
 import type { Catalogue, Resource } from './catalogue.ts'
+import type { Catalogues } from './catalogues.ts'
+
+interface KindOfActor {
+  readonly kind: string
+}
+
+/** The names of each kind of actors. */
+export class DeclaredNames {
+  readonly #kinds: ReadonlyMap<string, Declared>
+
+  /** @param catalogues Null when the service has no endpoint for AI clients. */
+  constructor(registry: Registry, catalogues: Catalogues | null) {
+    this.#kinds = new Map(registry.all.map((each) => [each.kind, new Declared(each, catalogues?.of(each) ?? null)]))
+  }
+
+  /** @throws ServiceError `unknown_kind` */
+  of({ kind }: KindOfActor): Declared {
+    const found = this.#kinds.get(kind)
+    if (found === undefined) throw unknownKind(kind)
+    return found
+  }
+}
 
 export class Declared {
   readonly #registry: Registry
   readonly #catalogue: Catalogue | null
 
-  /** @param catalogue Null when the service has no endpoint for AI clients. */
   constructor(registry: Registry, catalogue: Catalogue | null) {
     this.#registry = registry
     this.#catalogue = catalogue

@@ -24,7 +24,7 @@ export async function callTool(deps: McpDeps, call: InFlightCall): Promise<McpRe
   if (typeof name !== 'string' || name === '')
     throw new McpFailure('invalid_params', 'Cannot call a tool: "name" is missing')
   await requireRight(deps, call, name)
-  const tool = deps.catalogue.tools.get(name)
+  const tool = deps.catalogues.of(call.access.actor).tools.get(name)
   if (tool === undefined) throw new McpFailure('unknown_tool', `Unknown tool ${quoted(name)}`)
   const args = given ?? {}
   if (!isRecord(args)) throw new McpFailure('invalid_params', 'Cannot call a tool: "arguments" must be an object')
@@ -112,7 +112,7 @@ export function resumeTask(
   args: MessageParams,
   running: RunningTask,
 ): boolean {
-  const tool = deps.catalogue.tools.get(name)
+  const tool = deps.catalogues.of(call.access.actor).tools.get(name)
   const annotations = tool?.declaration.annotations ?? tool?.operation.metadata?.annotations
   if (tool === undefined || annotations?.idempotentHint !== true) return false
   const channel: Channel = {

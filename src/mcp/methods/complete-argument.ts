@@ -49,7 +49,7 @@ async function completerOf(
     const { actor, caller } = call.access
     const verdict = await deps.permission.may(actor.id, caller, { category: 'resources', right: 'read', target: uri })
     if (!verdict.allowed) throw new McpFailure('not_permitted', 'These credentials may not read the resource')
-    const resource = deps.catalogue.resources.find(({ template }) => template.text === uri)
+    const resource = deps.catalogues.of(actor).resources.find(({ template }) => template.text === uri)
     if (resource === undefined) throw new McpFailure('unknown_resource', 'Resource not found', { uri })
     return own(resource.declaration.complete ?? {}, name)
   }

@@ -56,7 +56,7 @@ export async function requirePrompt(deps: McpDeps, call: McpRequest, name: strin
   if (!verdict.allowed)
     throw new McpFailure('not_permitted', `These credentials may not use the prompt ${quoted(name)}`)
   deps.permission.decided(caller, verdict)
-  const prompt = deps.catalogue.prompts.get(name)
+  const prompt = deps.catalogues.of(actor).prompts.get(name)
   if (prompt === undefined) throw new McpFailure('unknown_prompt', `Unknown prompt ${quoted(name)}`)
   return prompt
 }

@@ -7,7 +7,7 @@ import { complete, type McpResult } from '../protocol/result.ts'
 
 export async function listPrompts(deps: McpDeps, call: McpRequest): Promise<McpResult> {
   const { actor, caller } = call.access
-  const all = [...deps.catalogue.prompts.values()]
+  const all = [...deps.catalogues.of(actor).prompts.values()]
   const names = all.map(({ name }) => name)
   const usable = await deps.permission.filter(actor.id, caller, { category: 'prompts', right: 'read' }, names)
   const { items, ...page } = pageOf(

@@ -9,7 +9,7 @@ import { itemsAtOnce } from './read-resource.ts'
 
 export async function listResourceTemplates(deps: McpDeps, call: McpRequest): Promise<McpResult> {
   const { actor, caller } = call.access
-  const templates = deps.catalogue.resources.filter(({ template }) => template.isTemplate)
+  const templates = deps.catalogues.of(actor).resources.filter(({ template }) => template.isTemplate)
   const readable = await deps.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, [
     ...templates.map(({ template }) => template.text),
     itemsTemplate,

@@ -56,10 +56,13 @@ async function* inPages(deps: McpDeps, call: McpRequest, after: string | null): 
     return resources.filter(({ uri }) => allowed.has(uri))
   }
   const ofProperty = ({ name, kind }: NamedProperty): Listed => {
-    const description = deps.properties.descriptionOf(name) ?? kinds[kind].description
+    const description = deps.properties.descriptionOf({ actor }, name) ?? kinds[kind].description
     return { uri: uriOf(name), name, description, mimeType: 'application/json' }
   }
-  const declared = deps.catalogue.resources.filter(({ template }) => !template.isTemplate).map(view)
+  const declared = deps.catalogues
+    .of(actor)
+    .resources.filter(({ template }) => !template.isTemplate)
+    .map(view)
   // The first page of names has the properties without a row.
   let fixed: readonly Listed[] | null = after === null ? [...declared, all] : null
   for await (const page of deps.properties.namePages({ actor, caller }, { after })) {

@@ -19,7 +19,7 @@ export async function toolsFor(
   { actor, caller }: Pick<McpAccess, 'actor' | 'caller'>,
   info: ClientInfo | null,
 ): Promise<readonly ToolView[]> {
-  const all = [...deps.catalogue.tools.values()]
+  const all = [...deps.catalogues.of(actor).tools.values()]
   const usable = await deps.permission.filter(
     actor.id,
     caller,

@@ -64,8 +64,8 @@ function requestedFilter(deps: McpDeps, call: McpRequest): SubscriptionFilter {
   const taskIds = texts(notifications['taskIds'])
   if (taskIds.length > 0) requireTaskSupport(call)
   return {
-    tools: notifications['toolsListChanged'] === true && deps.catalogue.tools.size > 0,
-    prompts: notifications['promptsListChanged'] === true && deps.catalogue.prompts.size > 0,
+    tools: notifications['toolsListChanged'] === true && deps.catalogues.of(call.access.actor).tools.size > 0,
+    prompts: notifications['promptsListChanged'] === true && deps.catalogues.of(call.access.actor).prompts.size > 0,
     resources: notifications['resourcesListChanged'] === true,
     uris: texts(notifications['resourceSubscriptions']),
     taskIds: supportsTasks(call) ? taskIds : [],

@@ -32,7 +32,7 @@ export async function readResource(deps: McpDeps, call: InFlightCall): Promise<M
   const { actor, caller } = call.access
   const judge = await deps.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
   requireAllowed(judge(uri))
-  for (const resource of deps.catalogue.resources) {
+  for (const resource of deps.catalogues.of(actor).resources) {
     const variables = resource.template.match(uri)
     if (variables === null) continue
     // Rules apply to the decoded address that the handler receives: `%70rivate` is `private`.

@@ -118,7 +118,7 @@ async function changesOf(deps: HistoryPageDeps, exchange: PageExchange<string, Q
   const isOfOne = isHistoryOfOne(query)
   // The last entry of the page before tells what the first change of this page led to.
   const isLater = before !== null && isOfOne
-  const page = await deps.history.shown(actor.id, {
+  const page = await deps.history.shown(actor, {
     name,
     ...by,
     before: isLater ? before + 1 : before,

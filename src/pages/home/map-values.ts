@@ -1,7 +1,7 @@
 /** The values of the access map: who has access, and what the permission checks decide about them. */
 import type { CurrentAccess } from '../../authorization-server/apps/current-access.ts'
 import { isObject, type JsonText } from '../../json/json.ts'
-import type { Declared } from '../../mcp/catalogue/declared.ts'
+import type { Declared, DeclaredNames } from '../../mcp/catalogue/declared.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import { holdsItems } from '../../property/kinds.ts'
 import type { Access } from '../../property/access.ts'
@@ -20,7 +20,7 @@ export interface AccessMapDeps {
   readonly currentAccess: CurrentAccess
   readonly properties: Pick<Properties, 'pages'>
   readonly relationships: { readonly types: TrustTypes }
-  readonly declared: Declared
+  readonly declared: DeclaredNames
 }
 
 /** The data of the actor that the overview has read. */
@@ -57,12 +57,16 @@ export async function accessMapOf(
   const shown = trusts.slice(0, maxPeople)
   const subjects = (await deps.currentAccess.withRights(context.access.actor.id, shown)).map(({ trust, judge }) => ({
     judge,
-    calls: callsOf(deps.declared, clientIdOf(trust) !== null),
+    calls: callsOf(deps.declared.of(context.access.actor), clientIdOf(trust) !== null),
   }))
   const names = new Map<MapPlace, string>()
   const properties = data.properties.map((datum) => mapProperty(datum, context, names))
   const more = data.total - properties.length
-  const { places, access } = await decideMap(subjects, properties, otherPlaces(deps.declared, context, more))
+  const { places, access } = await decideMap(
+    subjects,
+    properties,
+    otherPlaces(deps.declared.of(context.access.actor), context, more),
+  )
   if (shown.length === 0 || places.length === 0) return null
   const details = await detailsOf(deps, context, [...names.values()])
   const people = shown.map((trust) => personOf(deps, trust, data.peers))

@@ -79,7 +79,7 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
         ? []
         : [{ text: messages.home.programCreated, href: `${values.actor_www}/password-access` }]),
       ...approvals.map((approval) => ({
-        text: messages.home.asksToRun(peers.nameOf(approval.peerId).name, wordsFor(deps, approval).title),
+        text: messages.home.asksToRun(peers.nameOf(approval.peerId).name, wordsFor(deps, actor, approval).title),
         href: `${values.actor_www}/approvals/${encodeURIComponent(approval.approvalId)}`,
       })),
       ...asking.map(({ peerId }) => {

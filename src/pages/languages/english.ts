@@ -176,6 +176,7 @@ const errors: Record<ErrorCode, string> = {
   not_implemented: 'This kind of request isn’t supported.',
   service_failed: 'The other service can’t be reached right now. Try again later.',
   provider_failed: 'The sign-in provider didn’t answer as expected. Try again.',
+  unknown_kind: 'This version of the service does not know this kind of account.',
   newer_data: 'A newer version of this service stored this value.',
   store_unavailable: 'The service is temporarily unavailable. Try again later.',
   mail_unavailable: 'This service sends no email.',

@@ -147,6 +147,7 @@ const errors: Messages['errors'] = {
   not_implemented: 'Solche Anfragen werden nicht unterstützt.',
   service_failed: 'Der andere Dienst ist zurzeit nicht erreichbar. Versuchen Sie es später erneut.',
   provider_failed: 'Der Anmeldedienst hat nicht wie erwartet geantwortet. Versuchen Sie es erneut.',
+  unknown_kind: 'Diese Version des Dienstes kennt diese Art von Konto nicht.',
   newer_data: 'Eine neuere Version dieses Dienstes hat diesen Wert gespeichert.',
   store_unavailable: 'Der Dienst ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
   mail_unavailable: 'Dieser Dienst sendet keine E-Mails.',

@@ -1,4 +1,5 @@
 /** Renders each kind of property for the pages. */
+import type { Registry } from '../../app/registry.ts'
 import type { DataDeclaration } from '../../app/data-declarations.ts'
 import { type JsonText, kindOf, pretty, stringValue, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
@@ -23,7 +24,7 @@ interface KindView {
 export interface KindViewDeps {
   readonly properties: Properties
   readonly listReader: ListReader
-  readonly registry: { readonly data: ReadonlyMap<string, DataDeclaration> }
+  readonly registry: Pick<Registry, 'of'>
 }
 
 type ShownRow = Pick<PropertyRow, 'kind' | 'preview' | 'is_list_property' | 'is_read_only'>
@@ -108,7 +109,7 @@ const valueView: KindView = {
   async page({ properties, registry }, access, { name, value, typed }, messages) {
     if (value === null) throw propertyNotFound([name])
     const editable = shortEditable(value, messages)
-    const shape = editable === null ? null : declaredForm(registry, 'value', name)
+    const shape = editable === null ? null : declaredForm(registry.of(access.actor), 'value', name)
     return {
       ...nothing,
       value: editableOf(value).text,
@@ -136,7 +137,7 @@ const listView: KindView = {
     const from = (paging.page - 1) * itemsOnAPage
     const found = await listReader.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
     const kind = messages.values.list(metadata.length)
-    const shape = declaredForm(registry, 'list', name)
+    const shape = declaredForm(registry.of(access.actor), 'list', name)
     const items = found.map((each): ListItemValues => {
       const form = opened?.index === each.index ? opened.form : null
       const shown = { index: each.index, handle: each.handle, tree: treeOf(each.item), form }
@@ -190,7 +191,7 @@ export const kindViews: Readonly<Record<PropertyKind, KindView>> = { value: valu
 
 /** The form of a declared value, or of the items of a declared list. Null when no form exists for its schema. */
 export function declaredForm(
-  { data }: KindViewDeps['registry'],
+  { data }: Pick<Registry, 'data'>,
   kind: DataDeclaration['kind'],
   name: string,
 ): FormShape | null {

@@ -1,4 +1,5 @@
 /** The forms on the pages of properties (WIRE-PAGE-02). */
+import type { Registry } from '../../app/registry.ts'
 import { ServiceError } from '../../errors.ts'
 import { elements, type JsonText, known, normalize, pretty, stringText } from '../../json/json.ts'
 import { indexFromJson } from '../../list/list.ts'
@@ -121,7 +122,7 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
   return refusedOnPage(
     exchange,
     async () => {
-      const shape = sentShape(deps, 'value', name, sent)
+      const shape = sentShape(deps.registry.of(access.actor), 'value', name, sent)
       const shown = shape === null ? null : (await deps.properties.getWithVersion(access, name)).found
       const value = await givenValue(deps, {
         words: wordsOf(deps, exchange),
@@ -205,7 +206,7 @@ async function changeItemAs(
   const access = { actor, caller }
   const name = params['name'] ?? ''
   const path = `/properties/${encodeURIComponent(name)}`
-  const shape = sentShape(deps, 'list', name, sent)
+  const shape = sentShape(deps.registry.of(access.actor), 'list', name, sent)
   const typedItem = async (stored?: JsonText): Promise<JsonText> => {
     const item = await givenValue(deps, { words: wordsOf(deps, exchange), shape, typed, field: 'item_value', stored })
     accept(item)
@@ -450,7 +451,7 @@ async function givenValue(deps: PropertyPageDeps, { shape, typed, field, stored,
 
 /** Null for a form that sends the value as text. @throws ServiceError `bad_request` when the data has no form. */
 function sentShape(
-  { registry }: PropertyPageDeps,
+  registry: Pick<Registry, 'data'>,
   kind: 'value' | 'list',
   name: string,
   sent: Params,

@@ -207,7 +207,7 @@ export async function showProperty(
   const values = {
     ...common,
     property: name,
-    description: deps.properties.descriptionOf(name) ?? '',
+    description: deps.properties.descriptionOf({ actor }, name) ?? '',
     qual: found === null ? ('n' as const) : ('a' as const),
     form_action: `${common.actor_www}${path}`,
     typed,

@@ -41,7 +41,7 @@ export async function ownNames(
   { actor, caller }: PageExchange,
   isApp: boolean,
 ): Promise<OwnNames> {
-  const declared = deps.declared.names(isApp)
+  const declared = deps.declared.of(actor).names(isApp)
   const properties: string[] = []
   const resources: string[] = [...declared.resources]
   const lists = new Set<string>()

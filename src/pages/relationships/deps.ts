@@ -17,7 +17,7 @@ import type { Properties } from '../../property/properties.ts'
 import type { Caller } from '../../caller.ts'
 import type { RuledCategory } from '../../permission/rules.ts'
 import type { Operations } from '../../operation/operations.ts'
-import type { Declared } from '../../mcp/catalogue/declared.ts'
+import type { DeclaredNames } from '../../mcp/catalogue/declared.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Config } from '../../config/options.ts'
 
@@ -45,7 +45,7 @@ export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDe
   readonly properties: Properties
   readonly featureNames: readonly FeatureNames[]
   readonly operations: Operations
-  readonly declared: Declared
+  readonly declared: DeclaredNames
   readonly mcp: McpEndpoint
   readonly config: Pick<Config, 'clientTrustTypes' | 'peerProfileAttributes' | 'relationship'>
   readonly pages: {

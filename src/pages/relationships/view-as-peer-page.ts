@@ -60,7 +60,7 @@ export async function showViewAsPeer(
     paging,
     methods,
     actions,
-    tools: tools?.map((tool) => withApproval(deps.declared, tool)) ?? null,
+    tools: tools?.map((tool) => withApproval(deps.declared.of(access.actor), tool)) ?? null,
   })
   return showPage(deps, exchange, page)
 }

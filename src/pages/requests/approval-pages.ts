@@ -58,10 +58,10 @@ export async function showApproval(
     ...values,
     approval: approvalRow(deps, exchange, peers, approval),
     arguments: wholeTreeOf(fromPlain(approval.arguments)),
-    undeclared_arguments: namedByCaller(deps, approval).map(visible),
+    undeclared_arguments: namedByCaller(deps, actor, approval).map(visible),
     preview: preview === null || preview === 'failed' ? null : visible(preview.text),
     has_preview_failed: preview === 'failed',
-    argument_titles: Object.fromEntries(argumentTitles(wordsFor(deps, approval))),
+    argument_titles: Object.fromEntries(argumentTitles(wordsFor(deps, actor, approval))),
     form_action: `${values.actor_www}${path}`,
   })
   return showPage(deps, exchange, page, error?.status)
@@ -75,7 +75,7 @@ export function approvalRow(
 ): ApprovalRow {
   const now = deps.now()
   const { messages } = deps.languages.of(request)
-  const { title, description, isDestructive } = wordsFor(deps, approval)
+  const { title, description, isDestructive } = wordsFor(deps, actor, approval)
   return {
     id: approval.approvalId,
     href: `${deps.basePath}/${actor.id}/www/approvals/${encodeURIComponent(approval.approvalId)}`,

@@ -5,7 +5,7 @@ import { array, elements, type JsonText, known } from '../../json/json.ts'
 import type { Store } from '../../store/store.ts'
 import { absent } from '../../json/absent.ts'
 import type { Access } from '../access.ts'
-import type { DeclaredData } from '../declared-data.ts'
+import type { DeclaredKinds } from '../declared-kinds.ts'
 import type { PropertyGate } from '../property-hooks.ts'
 import * as list from '../../list/list.ts'
 import { rejectedDelete, rejectedWrite } from '../property-errors.ts'
@@ -20,16 +20,16 @@ interface FromEnd {
 export class ListHooks {
   readonly #store: Store
   readonly #gate: PropertyGate
-  readonly #declared: DeclaredData
+  readonly #declared: DeclaredKinds
 
-  constructor(store: Store, gate: PropertyGate, declared: DeclaredData) {
+  constructor(store: Store, gate: PropertyGate, declared: DeclaredKinds) {
     this.#store = store
     this.#gate = gate
     this.#declared = declared
   }
 
   #addressOf({ actor }: Access, name: string): list.ListAddress {
-    return this.#declared.addressOf(actor.id, name)
+    return this.#declared.of(actor).addressOf(actor.id, name)
   }
 
   hasNoHooks(access: Access, operation: PropertyOperation, name: string): boolean {

@@ -40,7 +40,7 @@ export const listKind: Kind = {
 
   async read({ listReader, gate, versions }, access, property, { path, index, isShort, isKnown }) {
     const { name } = property
-    const actorId = access.actor.id
+    const { actor } = access
     const hasNoHooks = gate.hasNoHooks(access, 'get', name)
     const shown = (version: string, json: JsonText): string => (hasNoHooks ? version : versions.ofShown(version, json))
     const [, position, ...deeper] = path
@@ -49,11 +49,11 @@ export const listKind: Kind = {
       const found = at === null ? null : await listReader.itemRow(access, name, at, { fromEnd: true })
       if (found === null) return null
       const { item, row } = found
-      return { json: item, isWhole: false, version: () => shown(versions.ofItem(actorId, name, row), item) }
+      return { json: item, isWhole: false, version: () => shown(versions.ofItem(actor, name, row), item) }
     }
-    const version = (): string => versions.ofWhole(actorId, property)
+    const version = (): string => versions.ofWhole(actor, property)
     // A damaged list is an error, also for a client that names every version.
-    if (hasNoHooks && isKnown?.(versions.of(actorId, property).whole) === true)
+    if (hasNoHooks && isKnown?.(versions.of(actor, property).whole) === true)
       return { json: known('[]'), isWhole: true, version }
     if (isShort === true) {
       const metadata = await listReader.metadata(access, name)
@@ -122,13 +122,13 @@ function creation(name: string, texts: ListTexts): BulkStep {
     right: 'write',
     checkName: () => checkListName(name),
     async runHooks({ gate, declared }, access, operation) {
-      declared.requireList(name)
+      declared.of(access.actor).requireList(name)
       if ((await gate.runHooks(access, operation, [name], known('[]'))) === null) throw rejectedWrite([name])
       return step
     },
     async store(tx, actor, record, { declared, now }) {
-      const at = declared.addressOf(actor.id, name)
-      await declared.ensureList(tx, at, now)
+      const at = declared.of(actor).addressOf(actor.id, name)
+      await declared.of(actor).ensureList(tx, at, now)
       recordAll(record, name, [(await makeList(tx, at, texts, now)).change])
       return stringText('[Empty list property created]')
     },
@@ -151,8 +151,8 @@ function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding =
     },
     async store(tx, actor, record, { access, declared, now }): Promise<JsonText> {
       if (entries.length === 0) return stringText('[No items to update]')
-      const at = declared.addressOf(actor.id, name)
-      await declared.ensureList(tx, at, now)
+      const at = declared.of(access.actor).addressOf(actor.id, name)
+      await declared.of(access.actor).ensureList(tx, at, now)
       const { updated, deleted, changes } = await bulk(tx, at, entries, now)
       if (isOnlyAdding) requireOnlyAdded(access, name, changes)
       recordAll(record, name, changes)

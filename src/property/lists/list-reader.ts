@@ -6,7 +6,7 @@ import type { Reads } from '../../store/read-replicas.ts'
 import { type Access, requireRight } from '../access.ts'
 import * as list from '../../list/list.ts'
 import type { ShortLists } from '../../list/short-list.ts'
-import type { DeclaredData } from '../declared-data.ts'
+import type { DeclaredKinds } from '../declared-kinds.ts'
 import type { ListHooks } from './list-hooks.ts'
 import { countList, type ListSpan, type QueriedList, type QueriedPage, queryList } from './list-queries.ts'
 import type { StoredProperty } from '../property-store.ts'
@@ -15,7 +15,7 @@ export interface ListReaderDeps {
   readonly store: Reads
   readonly permission: Permission
   readonly hooks: ListHooks
-  readonly declared: DeclaredData
+  readonly declared: DeclaredKinds
   readonly listIndexes: Pick<list.ListIndexes, 'build'>
   readonly shortLists: ShortLists
 }
@@ -33,14 +33,14 @@ export class ListReader {
   }
 
   #addressOf({ actor }: Access, name: string): list.ListAddress {
-    return this.#deps.declared.addressOf(actor.id, name)
+    return this.#deps.declared.of(actor).addressOf(actor.id, name)
   }
 
   /** The metadata of a list. Null when it does not exist or is hidden by a hook. Items are not read, their hooks not run. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
     await requireRight(this.#deps.permission, access, 'read', [name])
     const stored = await this.#deps.store.read((q) => list.readMetadata(q, this.#addressOf(access, name)))
-    const metadata = stored ?? this.#emptyMetadata(name)
+    const metadata = stored ?? this.#emptyMetadata(access, name)
     return metadata === null ? null : this.#shownMetadata(access, name, metadata)
   }
 
@@ -223,7 +223,7 @@ export class ListReader {
     const at = this.#addressOf(access, name)
     return {
       name,
-      indexes: declared.indexesOf(name),
+      indexes: declared.of(access.actor).indexesOf(name),
       hasNoHooks: hooks.hasNoHooks(access, 'get', name),
       stored: (work) => store.snapshot((q) => work(q, at)),
       pages: (span) => this.#pages(access, name, span),
@@ -251,7 +251,7 @@ export class ListReader {
     for (;;) {
       await requireRight(this.#deps.permission, access, 'read', [name])
       const page = await scan.next(this.#deps.store, size())
-      const metadata = page === null ? this.#emptyMetadata(name) : null
+      const metadata = page === null ? this.#emptyMetadata(access, name) : null
       if (metadata !== null) yield emptyPage(metadata)
       if (page === null) return
       yield await this.#seenPage(access, name, page)
@@ -260,8 +260,8 @@ export class ListReader {
   }
 
   /** The metadata of a declared list that no one has written to yet. Null for any other name. */
-  #emptyMetadata(name: string): list.ListMetadata | null {
-    const property = this.#deps.declared.present(name, null)
+  #emptyMetadata({ actor }: Access, name: string): list.ListMetadata | null {
+    const property = this.#deps.declared.of(actor).present(name, null)
     return property?.kind === 'list' ? list.listMetadata(name, property.content) : null
   }
 

@@ -51,8 +51,8 @@ export class ListWriter {
       isObserved,
       async store(tx, record, actor, appends) {
         const [{ given, access }] = appends
-        const at = declared.addressOf(actor.id, given.name)
-        await declared.ensureList(tx, at, now())
+        const at = declared.of(access.actor).addressOf(actor.id, given.name)
+        await declared.of(access.actor).ensureList(tx, at, now())
         if (given.creates) await list.createList(tx, at, {}, now())
         const items = appends.map(({ given: { item }, origin }) => ({ item, origin }))
         const changes = await list.appendEach(tx, at, items, now())
@@ -64,15 +64,15 @@ export class ListWriter {
   }
 
   #addressOf({ actor }: Access, name: string): list.ListAddress {
-    return this.#deps.declared.addressOf(actor.id, name)
+    return this.#deps.declared.of(actor).addressOf(actor.id, name)
   }
 
   /** Creates the list, or changes its texts when it exists. True when it is new. */
   async create(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<boolean> {
-    this.#deps.declared.requireList(name)
+    this.#deps.declared.of(access.actor).requireList(name)
     await this.#runHooks(access, 'post', [name], known('[]'))
     return this.#change(access, name, async (tx, at, now) => {
-      await this.#deps.versions.require(tx, at.actorId, name, { whole: expected })
+      await this.#deps.versions.require(tx, access.actor, name, { whole: expected })
       const { isNew, change } = await list.makeList(tx, at, texts, now)
       return { changes: [change], result: isNew }
     })
@@ -84,7 +84,7 @@ export class ListWriter {
     const passed = await this.#runHooks(access, 'put', [name, 'metadata'], given)
     const kept = passed === given ? texts : readTexts(members(passed) ?? new Map())
     await this.#changeOne(access, name, async (tx, at, now) => {
-      await this.#deps.versions.require(tx, at.actorId, name, { texts: expected })
+      await this.#deps.versions.require(tx, access.actor, name, { texts: expected })
       return list.setMetadata(tx, at, kept, now)
     })
   }
@@ -176,6 +176,7 @@ export class ListWriter {
     const mayReplace = options.orAppend !== true || (await this.#mayReplace(access, name, index))
     const position = await this.#deps.hooks.positionOf(access, 'put', name, index)
     const item = this.#fit(
+      access,
       [name, String(position)],
       await this.#deps.hooks.runWriteHooks(access, 'put', [name, String(position)], given),
     )
@@ -244,7 +245,7 @@ export class ListWriter {
       access,
       name,
       async (tx, at) => {
-        await this.#deps.versions.require(tx, at.actorId, name, { whole: expected })
+        await this.#deps.versions.require(tx, access.actor, name, { whole: expected })
         return list.deleteList(tx, at)
       },
       'delete',
@@ -255,12 +256,12 @@ export class ListWriter {
 
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {
     await this.#require(access, 'write', name)
-    let item = this.#deps.declared.fitItem([name], given)
+    let item = this.#deps.declared.of(access.actor).fitItem([name], given)
     if (!this.#deps.hooks.hasNoHooks(access, 'put', name)) {
       const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, this.#addressOf(access, name), handle))
       if (found === null) return false
       const path = [name, String(found.index)]
-      item = this.#fit(path, await this.#deps.hooks.runWriteHooks(access, 'put', path, given))
+      item = this.#fit(access, path, await this.#deps.hooks.runWriteHooks(access, 'put', path, given))
     }
     return (
       (await this.#changeMany(access, name, (tx, at, now) => list.updateByHandles(tx, at, [[handle, item]], now))) > 0
@@ -280,7 +281,7 @@ export class ListWriter {
     const { hooks } = this.#deps
     await hooks.runDeleteHooks(access, [name, String(found.index)], found.item)
     const path = [name, String(to)]
-    const item = this.#fit(path, await hooks.runWriteHooks(access, 'post', path, found.item))
+    const item = this.#fit(access, path, await hooks.runWriteHooks(access, 'post', path, found.item))
     return this.#change(access, name, async (tx, at, now) => {
       const removed = await list.deleteByHandles(tx, at, [found.handle], now)
       if (removed.length === 0) return { changes: [], result: false }
@@ -305,14 +306,14 @@ export class ListWriter {
   async updateWhere(access: Access, name: string, match: list.ItemMatch, given: JsonText): Promise<number> {
     const { hooks } = this.#deps
     if (hooks.hasNoHooks(access, 'put', name) && (await this.#isShort(access, name))) {
-      const item = this.#fit([name], given)
+      const item = this.#fit(access, [name], given)
       return this.#changeMany(access, name, (tx, at, now) => list.updateWhere(tx, at, match, item, now))
     }
     return this.#changeMatches(access, name, match, async (matches) => {
       const updates: (readonly [handle: string, item: JsonText])[] = []
       for (const { index, handle } of matches) {
         const path = [name, String(index)]
-        updates.push([handle, this.#fit(path, await hooks.runWriteHooks(access, 'put', path, given))])
+        updates.push([handle, this.#fit(access, path, await hooks.runWriteHooks(access, 'put', path, given))])
       }
       return (tx, at, now) => list.updateByHandles(tx, at, updates, now)
     })
@@ -368,7 +369,7 @@ export class ListWriter {
     const passed: list.BulkEntry[] = []
     for (const { index, item } of entries) {
       const path = [name, String(index)]
-      const value = item === null ? null : this.#fit(path, await hooks.runWriteHooks(access, 'put', path, item))
+      const value = item === null ? null : this.#fit(access, path, await hooks.runWriteHooks(access, 'put', path, item))
       passed.push({ index, item: value })
     }
     // Deletions take effect after all updates, so their hooks run last.
@@ -405,7 +406,7 @@ export class ListWriter {
     await this.#require(access, right, name)
     return this.#deps.writer.change(access, async (tx, record) => {
       const at = this.#addressOf(access, name)
-      if (right !== 'delete') await this.#deps.declared.ensureList(tx, at, this.#deps.now())
+      if (right !== 'delete') await this.#deps.declared.of(access.actor).ensureList(tx, at, this.#deps.now())
       const { changes, result } = await work(tx, at, this.#deps.now())
       recordAll(record, name, changes)
       return result
@@ -437,11 +438,11 @@ export class ListWriter {
     given: JsonText,
     right?: Right,
   ): Promise<JsonText> {
-    return this.#fit(path, await this.#runHooks(access, operation, path, given, right))
+    return this.#fit(access, path, await this.#runHooks(access, operation, path, given, right))
   }
 
-  #fit(path: readonly string[], item: JsonText): JsonText {
-    return this.#deps.declared.fitItem(path, item)
+  #fit({ actor }: Access, path: readonly string[], item: JsonText): JsonText {
+    return this.#deps.declared.of(actor).fitItem(path, item)
   }
 
   async #runHooks(

@@ -8,6 +8,7 @@ import { ServiceError } from '../../errors.ts'
 import { countOlder, keepUpBatch } from '../../list/list.ts'
 import type { Store } from '../../store/store.ts'
 import type { DeclaredData } from '../declared-data.ts'
+import type { DeclaredKinds } from '../declared-kinds.ts'
 import {
   findNamedProperties,
   findVersions,
@@ -18,7 +19,7 @@ import {
 
 export interface DataMigrationDeps {
   readonly store: Store
-  readonly declared: DeclaredData
+  readonly declared: Pick<DeclaredKinds, 'ofActor' | 'versioned'>
   readonly indexes: Pick<Indexes, 'update'>
   /** Receives each property that cannot be upgraded. It stays as it is; the items of a list before it may be upgraded. */
   readonly failed: (actorId: string, name: string, error: ServiceError) => void
@@ -29,6 +30,12 @@ export interface MigrationCount {
   readonly items: number
   /** The properties that cannot be upgraded. */
   readonly failures: number
+}
+
+/** An actor, and the declarations for its kind. */
+interface Upgrading {
+  readonly actorId: string
+  readonly declared: DeclaredData
 }
 
 /** Rows per search. */
@@ -62,13 +69,20 @@ export class DataMigration {
   }
 
   async #upgradeActor(actorId: string, rows: readonly VersionRow[], isDry: boolean): Promise<void> {
-    const { declared } = this.#deps
+    const { store, declared: kinds } = this.#deps
+    let declared: DeclaredData
+    try {
+      declared = await store.read((q) => kinds.ofActor(q, actorId))
+    } catch (error) {
+      for (const { name } of rows) this.#note(actorId, name, error)
+      return
+    }
     const older = rows.filter(({ kind, name, version }) => kind === 'value' && version < declared.versionOf(name))
-    if (older.length > 0) await this.#upgradeValues(actorId, namesOf(older), isDry)
+    if (older.length > 0) await this.#upgradeValues({ actorId, declared }, namesOf(older), isDry)
     for (const { name, kind } of rows) {
       if (kind !== 'list') continue
       try {
-        await this.#upgradeList(actorId, name, isDry)
+        await this.#upgradeList({ actorId, declared }, name, isDry)
       } catch (error) {
         this.#note(actorId, name, error)
       }
@@ -76,14 +90,14 @@ export class DataMigration {
   }
 
   /** Upgrades values of one actor in one transaction. The values that cannot be upgraded stay. */
-  async #upgradeValues(actorId: string, names: readonly string[], isDry: boolean): Promise<void> {
-    const { store, declared, indexes } = this.#deps
+  async #upgradeValues({ actorId, declared }: Upgrading, names: readonly string[], isDry: boolean): Promise<void> {
+    const { store, indexes } = this.#deps
     let outcome: Upgraded
     try {
       outcome = isDry
-        ? this.#upgraded([...(await store.read((q) => findNamedProperties(q, actorId, names))).values()])
+        ? this.#upgraded(declared, [...(await store.read((q) => findNamedProperties(q, actorId, names))).values()])
         : await store.writeActor(actorId, async (tx) => {
-            const upgraded = this.#upgraded([...(await findNamedProperties(tx, actorId, names)).values()])
+            const upgraded = this.#upgraded(declared, [...(await findNamedProperties(tx, actorId, names)).values()])
             const values = upgraded.rows.map(({ name, content }) => declared.newValue(name, content))
             await putUpgradedValues(tx, actorId, values)
             await indexes.update(tx, actorId, new Map(values.map(({ name, value }) => [name, value])))
@@ -97,8 +111,7 @@ export class DataMigration {
     for (const { name, error } of outcome.failures) this.#note(actorId, name, error)
   }
 
-  #upgraded(rows: readonly UnreadProperty[]): Upgraded {
-    const { declared } = this.#deps
+  #upgraded(declared: DeclaredData, rows: readonly UnreadProperty[]): Upgraded {
     const upgraded: ReturnType<DeclaredData['current']>[] = []
     const failures: { name: string; error: unknown }[] = []
     for (const row of rows) {
@@ -112,11 +125,11 @@ export class DataMigration {
     return { rows: upgraded, failures }
   }
 
-  async #upgradeList(actorId: string, name: string, isDry: boolean): Promise<void> {
-    const { store, declared } = this.#deps
+  async #upgradeList({ actorId, declared }: Upgrading, name: string, isDry: boolean): Promise<void> {
+    const { store } = this.#deps
     const at = declared.addressOf(actorId, name)
     let counted = await store.snapshot((q) => countOlder(q, at, 0))
-    if (counted !== null && !isDry) return this.#writeList(actorId, name)
+    if (counted !== null && !isDry) return this.#writeList({ actorId, declared }, name)
     while (counted !== null) {
       this.#count.items += counted.older
       const { next } = counted
@@ -125,8 +138,8 @@ export class DataMigration {
     }
   }
 
-  async #writeList(actorId: string, name: string): Promise<void> {
-    const { store, declared } = this.#deps
+  async #writeList({ actorId, declared }: Upgrading, name: string): Promise<void> {
+    const { store } = this.#deps
     const at = declared.addressOf(actorId, name)
     let isMore = true
     while (isMore) {

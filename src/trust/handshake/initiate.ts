@@ -45,7 +45,7 @@ export async function initiate(deps: TrustDeps, actor: Self, wish: TrustWish): P
   const outcome = await deps.calls.request({
     actorId: actor.id,
     actorUrl: `${deps.baseUrl}/${actor.id}`,
-    type: deps.type,
+    type: deps.typeOf(actor),
     peerId: meta.id,
     baseuri: wish.baseuri,
     relationship: wish.relationship,

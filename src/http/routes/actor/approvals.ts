@@ -108,7 +108,7 @@ export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
 
 async function list(deps: ApprovalRouteDeps, actor: Actor, cursor: string | null): Promise<HttpResponse> {
   const { approvals, next } = await deps.approvals.page(actor.id, cursor)
-  return json(200, { approvals: approvals.map((approval) => shown(deps, approval)), next })
+  return json(200, { approvals: approvals.map((approval) => shown(deps, actor, approval)), next })
 }
 
 async function showOne(
@@ -118,7 +118,7 @@ async function showOne(
   const approval = await requireApproval(deps, { actor, params })
   const preview = await previewFor(deps, actor, approval)
   const hasText = preview !== null && preview !== 'failed'
-  return json(200, { ...shown(deps, approval), ...(hasText ? { preview: preview.text } : {}) })
+  return json(200, { ...shown(deps, actor, approval), ...(hasText ? { preview: preview.text } : {}) })
 }
 
 async function decide(
@@ -137,7 +137,7 @@ async function decide(
       'conflict',
       `Cannot decide: this call was ${approval.state === 'used' ? 'made' : approval.state} already`,
     )
-  return json(200, shown(deps, approval))
+  return json(200, shown(deps, actor, approval))
 }
 
 async function requireApproval(
@@ -150,8 +150,8 @@ async function requireApproval(
   return approval
 }
 
-function shown(deps: ApprovalRouteDeps, approval: Approval): object {
-  const { title, description } = wordsFor(deps, approval)
+function shown(deps: ApprovalRouteDeps, actor: Actor, approval: Approval): object {
+  const { title, description } = wordsFor(deps, actor, approval)
   return {
     id: approval.approvalId,
     state: approval.state,

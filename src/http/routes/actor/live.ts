@@ -9,7 +9,7 @@ import type { Route } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 
 export interface LiveRouteDeps extends LiveStreamDeps {
-  readonly registry: Pick<Registry, 'propertyHooks'>
+  readonly registry: Pick<Registry, 'of'>
 }
 
 export function liveRoutes(deps: LiveRouteDeps): readonly Route[] {
@@ -33,13 +33,13 @@ export function liveRoutes(deps: LiveRouteDeps): readonly Route[] {
           request,
           actorId: actor.id,
           isGood: isStillOwner,
-          dataOf: (change) => dataOf(deps.registry, change),
+          dataOf: (change) => dataOf(deps.registry.of(actor), change),
         }),
     }),
   ]
 }
 
-function dataOf(registry: LiveRouteDeps['registry'], { category, name, number, detail }: LiveChange): JsonText {
+function dataOf(registry: Pick<Registry, 'propertyHooks'>, { category, name, number, detail }: LiveChange): JsonText {
   const about = detail === '' ? [] : [...(members(known(detail)) ?? [])]
   return object([
     ['category', stringText(category)],

@@ -1,5 +1,7 @@
 /** `/<actor>/meta`: the public facts about an actor. */
 import type { Actor } from '../../../actor/actor.ts'
+import { identityOf } from '../../../app/kinds/actor-identity.ts'
+import type { Registry } from '../../../app/registry.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { quoted, ServiceError } from '../../../errors.ts'
@@ -33,6 +35,7 @@ const supported = [
 
 export interface MetaRouteDeps {
   readonly identity: Identity
+  readonly registry: Pick<Registry, 'of'>
   readonly relationships: Relationships
   readonly config: Pick<Config, 'relationship'>
 }
@@ -64,7 +67,7 @@ export function metaRoutes(deps: MetaRouteDeps): readonly Route[] {
 }
 
 function facts(deps: MetaRouteDeps, actor: Actor): object {
-  const { identity } = deps
+  const identity = identityOf(deps, actor)
   return {
     id: actor.id,
     type: identity.type,
@@ -81,7 +84,7 @@ function facts(deps: MetaRouteDeps, actor: Actor): object {
 }
 
 function value(deps: MetaRouteDeps, actor: Actor, path: string): HttpResponse {
-  const { identity } = deps
+  const identity = identityOf(deps, actor)
   switch (path) {
     case 'id':
       return text(200, actor.id)

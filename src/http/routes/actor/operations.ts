@@ -97,7 +97,7 @@ const nameOf = (exchange: ActorExchange): string => exchange.rest.join('/')
 async function get(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const name = nameOf(exchange)
-  if ('via' in caller && caller.via === 'cookie' && !deps.operations.isReadOnly(kind, name)) {
+  if ('via' in caller && caller.via === 'cookie' && !deps.operations.isReadOnly(exchange, kind, name)) {
     throw new ServiceError('forbidden', `Cannot call ${quoted(name)} by GET with a session cookie: use POST`)
   }
   const result = await deps.operations.call({ actor, caller }, kind, name, { method: 'GET' })

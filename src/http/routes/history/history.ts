@@ -179,7 +179,7 @@ async function list(
   { actor, query }: ActorExchange<never, ValuesOf<typeof pageQuery>>,
 ): Promise<HttpResponse> {
   const { caller_kind: callerKind, ...rest } = query
-  const { entries, next } = await history.shown(actor.id, { ...rest, callerKind })
+  const { entries, next } = await history.shown(actor, { ...rest, callerKind })
   const shown = object([
     ['history', array(entries.map(historyMembers))],
     ['next', known(next === null ? 'null' : String(next))],

@@ -209,7 +209,7 @@ async function call(deps: CallbackRouteDeps, exchange: OpenExchange & Bodied<Dat
   const { actor, rest, request } = exchange
   const name = rest.join('/')
   if (reserved.has(rest[0] ?? '')) throw new ServiceError('not_found', 'There is nothing at this address')
-  const isOpen = deps.callbacks.isPublic(name) && request.header('authorization') === undefined
+  const isOpen = deps.callbacks.isPublic(exchange, name) && request.header('authorization') === undefined
   const caller = isOpen ? anonymous : await exchange.authenticated()
   if (!isOpen) refuseUnlessKnown(deps, exchange, caller)
   return jsonText(200, await deps.callbacks.call({ actor, caller }, name, await dataOf(exchange)))

@@ -1,0 +1,61 @@
+/** Kinds of actors: each has its own declarations, beside those of the person. */
+import type { ActorHandle } from '../actor-handle.ts'
+import type { DeclaredList, DeclaredProperty, ListDeclaration, PropertyDeclaration } from '../data-declarations.ts'
+import type { Registry } from '../registry.ts'
+import type { InferData, InferInput } from '../schema.ts'
+import { ActorDeclarations } from './actor-declarations.ts'
+import type { KindDeclaration, Schemas } from './kind-declaration.ts'
+
+/** The input of `create` of a kind. @experimental */
+export interface NewOfKind {
+  /** Its name, which is stored as the property `displayname`. Default: none. */
+  readonly name?: string
+  /** Default: a random id. */
+  readonly id?: string
+}
+
+/** Creates an actor of a kind. */
+export type CreateOfKind = (given: NewOfKind) => Promise<ActorHandle>
+
+/** A kind of actors, the result of `App.kind`. It has the declarations of its actors, and creates them. @experimental */
+export class Kind<Lists extends Schemas = Schemas, Properties extends Schemas = Schemas> extends ActorDeclarations {
+  readonly kind: string
+  /** The declared lists by name: `actor.list(club.lists.events)`. */
+  readonly lists: {
+    readonly [Name in keyof Lists & string]: DeclaredList<InferData<Lists[Name]>, InferInput<Lists[Name]>, Name>
+  }
+  /** The declared properties by name: `actor.get(club.properties.fee)`. */
+  readonly properties: {
+    readonly [Name in keyof Properties & string]: DeclaredProperty<
+      InferData<Properties[Name]>,
+      InferInput<Properties[Name]>,
+      undefined,
+      Name
+    >
+  }
+  readonly #create: CreateOfKind
+
+  /** @internal */
+  constructor(registry: Registry, { lists, properties }: KindDeclaration<Lists, Properties>, create: CreateOfKind) {
+    super(registry)
+    this.kind = registry.kind
+    this.#create = create
+    this.lists = declaredOf(lists, (name, given) => this.list(name, given as ListDeclaration))
+    this.properties = declaredOf(properties, (name, given) => this.property(name, given as PropertyDeclaration))
+  }
+
+  /**
+   * Creates an actor of this kind. No person signs in to it.
+   *
+   * @throws ServiceError `conflict` when the id is taken, `invalid_value`
+   */
+  create(given: NewOfKind = {}): Promise<ActorHandle> {
+    return this.#create(given)
+  }
+}
+
+/** The type checker knows the names and schemas by the type parameters of the class. */
+function declaredOf(declarations: object | undefined, declare: (name: string, declaration: unknown) => object): never {
+  const entries: [string, unknown][] = Object.entries(declarations ?? {})
+  return Object.fromEntries(entries.map(([name, given]) => [name, declare(name, given)])) as never
+}

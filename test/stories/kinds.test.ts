@@ -1,0 +1,285 @@
+/** Kinds of actors: each has its own declarations, and no declaration of one kind runs for an actor of another. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import type { ActorHandle } from '../../src/app/actor-handle.ts'
+import { restore } from '../support/archives.ts'
+import type { ActorDeclarations } from '../../src/app/kinds/actor-declarations.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
+import { refused } from '../support/stored.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import type { App } from '../../src/troupe.ts'
+import { until } from '../support/until.ts'
+
+const Payment = z.object({ cents: z.int() })
+const Event = z.object({ title: z.string(), at: z.iso.date() })
+
+/** The same names at the person and the club, with other schemas and other results. */
+function declare(app: App) {
+  const seen: string[] = []
+  const club = app.kind('club', {
+    name: 'Sports club',
+    description: 'A club and its events',
+    lists: { events: { item: Event, indexes: ['at'] } },
+    properties: { fee: { schema: z.int(), default: 5 } },
+  })
+  const both: readonly (readonly [string, ActorDeclarations])[] = [
+    ['person', app],
+    ['club', club],
+  ]
+  for (const [name, declarations] of both) {
+    declarations.action('pay', { description: `${name} pays`, mcp: true }, () => ({ by: name }))
+    declarations.method('whoami', () => ({ kind: name }))
+    declarations.resource('facts', () => ({ of: name }))
+    declarations.callback('ping', () => ({ to: name }), { public: true })
+    declarations.www(({ path }) => (path === 'own' ? { page: name } : null))
+    declarations.alarm('wake', ({ actor }) => void seen.push(`alarm ${name} ${actor.kind}`))
+    declarations.on('actor_created', ({ actor }) => void seen.push(`created ${name} ${actor.kind}`))
+    declarations.on(
+      'property_changed',
+      ({ actor, name: changed }) => void seen.push(`${changed} ${name} ${actor.kind}`),
+    )
+    declarations.property('greeting', { put: ({ value }) => `${JSON.stringify(value)} from ${name}` })
+  }
+  app.property('fee', { schema: z.string() })
+  app.list('payments', { item: Payment })
+  app.action('person_only', { mcp: true }, () => ({}))
+  club.action('club_only', { mcp: true }, () => ({}))
+  return { club, seen }
+}
+
+interface Tools {
+  readonly body: { readonly result: { readonly tools: { name: string }[] } }
+}
+interface Called {
+  readonly body: { readonly result: { readonly content: { text: string }[] } }
+}
+const toolsIn = ({ body }: Tools) => body.result.tools
+const textIn = ({ body }: Called) => body.result.content[0]?.text
+
+/** The owner of a handle's actor, by its passphrase. */
+async function ownerOf(service: TestService, actor: ActorHandle): Promise<TestActor> {
+  const { parts } = await service.app.running()
+  const passphrase = parts.actors.passphraseOf(await parts.actors.require(actor.id))
+  const authorization = `Basic ${Buffer.from(`${actor.creator}:${passphrase}`).toString('base64')}`
+  return {
+    id: actor.id,
+    creator: actor.creator,
+    passphrase,
+    authorization,
+    request: (method, path, body, headers = {}) =>
+      service.request(`/${actor.id}${path}`, {
+        method,
+        headers: { authorization, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+  }
+}
+
+forEachService((start) => {
+  async function declared() {
+    let made: ReturnType<typeof declare> | undefined
+    const service = await start({ declare: (app) => void (made = declare(app)) })
+    assert.ok(made !== undefined)
+    const rowing = await made.club.create({ name: 'Rowing Club' })
+    const person = await service.createActor('ann@example.com')
+    const handle = await service.app.actors.get(person.id)
+    assert.ok(handle !== undefined)
+    return { service, ...made, rowing, owner: await ownerOf(service, rowing), person, handle }
+  }
+
+  describe('an actor of a kind', () => {
+    it('has its kind, its name, and a creator that no person has', async () => {
+      const { rowing, handle } = await declared()
+      assert.equal(rowing.kind, 'club')
+      assert.equal(handle.kind, 'person')
+      assert.equal(rowing.creator, `club/${rowing.id}`)
+      assert.equal(await rowing.get('displayname'), 'Rowing Club')
+    })
+
+    it('shows the type and description of its kind to other services', async () => {
+      const { service, rowing, person } = await declared()
+      const meta = async (id: string) =>
+        (await service.request(`/${id}/meta`)).json() as Promise<Record<string, string>>
+      const [ofClub, ofPerson] = [await meta(rowing.id), await meta(person.id)]
+      assert.equal(ofClub['type'], `${ofPerson['type']}:club`)
+      assert.equal(ofClub['desc'], 'A club and its events')
+      assert.equal(await (await service.request(`/${rowing.id}/meta/type`)).text(), ofClub['type'])
+    })
+
+    it('runs the handlers of its kind alone', async () => {
+      const { owner, person, service } = await declared()
+      for (const [actor, name] of [[owner, 'club'] as const, [person, 'person'] as const]) {
+        assert.deepEqual(await (await actor.request('POST', '/actions/pay', {})).json(), { by: name })
+        assert.deepEqual(await (await actor.request('POST', '/methods/whoami', {})).json(), { kind: name })
+        assert.deepEqual(await (await actor.request('GET', '/resources/facts')).json(), { of: name })
+        assert.deepEqual(await (await service.request(`/${actor.id}/callbacks/ping`)).json(), { to: name })
+        assert.deepEqual(await (await actor.request('GET', '/www/own')).json(), { page: name })
+        await actor.request('PUT', '/properties/greeting', 'Hi')
+        assert.equal(await (await actor.request('GET', '/properties/greeting')).text(), `"Hi" from ${name}`)
+      }
+      assert.equal((await owner.request('POST', '/actions/person_only', {})).status, 404)
+      assert.equal((await person.request('POST', '/actions/club_only', {})).status, 404)
+    })
+
+    it('lists the operations of its kind alone', async () => {
+      const { owner, person } = await declared()
+      const names = async (actor: TestActor) => {
+        const { actions } = (await (await actor.request('GET', '/actions')).json()) as { actions: { name: string }[] }
+        return actions.map(({ name }) => name)
+      }
+      assert.deepEqual(await names(owner), ['pay', 'club_only'])
+      assert.deepEqual(await names(person), ['pay', 'person_only'])
+    })
+
+    it('has the data of its kind alone', async () => {
+      const { rowing, handle, club, person, owner } = await declared()
+      assert.equal(await rowing.get(club.properties.fee), 5)
+      assert.equal(await handle.get('fee'), undefined)
+      await rowing.list(club.lists.events).append({ title: 'Regatta', at: '2026-06-01' })
+      await assert.rejects(rowing.set('fee', 'ten'), { code: 'invalid_value' })
+      await assert.rejects(handle.set('fee', 10), { code: 'invalid_value' })
+      await rowing.list('payments').append('anything')
+      await assert.rejects(handle.list('payments').append('anything'), { code: 'invalid_value' })
+      await handle.list('events').append('anything')
+      const listed = async (actor: TestActor) =>
+        Object.keys((await (await actor.request('GET', '/properties')).json()) as object).toSorted()
+      assert.deepEqual(await listed(owner), ['displayname', 'events', 'fee', 'payments'])
+      assert.deepEqual(await listed(person), ['events', 'payments'])
+    })
+
+    it('queries an indexed list in a transaction of its kind', async () => {
+      const { rowing, club } = await declared()
+      const titles = await rowing.transaction(async (tx) => {
+        await tx.list(club.lists.events).append({ title: 'Regatta', at: '2026-06-01' })
+        return (await tx.list(club.lists.events).items()).map(({ title }) => title)
+      })
+      assert.deepEqual(titles, ['Regatta'])
+      const { items } = await rowing.list(club.lists.events).query({ where: { at: '2026-06-01' } })
+      assert.deepEqual(
+        items.map(({ item }) => item.title),
+        ['Regatta'],
+      )
+    })
+
+    it('fires the events and alarms of its kind alone', async () => {
+      const { rowing, handle, seen } = await declared()
+      await rowing.set('color', 'blue')
+      await handle.set('color', 'red')
+      await rowing.alarm(Date.now() - 1, 'wake')
+      await handle.alarm(Date.now() - 1, 'wake')
+      await until(() => seen.filter((line) => line.startsWith('color') || line.startsWith('alarm')).length === 4)
+      assert.deepEqual(seen.filter((line) => !line.startsWith('displayname')).toSorted(), [
+        'alarm club club',
+        'alarm person person',
+        'color club club',
+        'color person person',
+        'created club club',
+        'created person person',
+      ])
+    })
+
+    it('offers the tools of its kind alone to AI clients', async () => {
+      const { service, rowing, person } = await declared()
+      const tools = async (actor: Pick<TestActor, 'id' | 'creator'>) => {
+        const client = await authorizeClient(service, actor)
+        const listed = await client.modern('tools/list')
+        const called = await client.modern('tools/call', { name: 'pay', arguments: {} })
+        const names = toolsIn(listed)
+          .map(({ name }) => name)
+          .toSorted()
+        return { names, text: textIn(called) }
+      }
+      assert.deepEqual(await tools(rowing), { names: ['club_only', 'pay'], text: '{"by":"club"}' })
+      assert.deepEqual(await tools(person), { names: ['pay', 'person_only'], text: '{"by":"person"}' })
+    })
+
+    it('keeps its creator when its email is set, so that no person signs in to it', async () => {
+      let made: ReturnType<typeof declare> | undefined
+      const service = await start({ forceEmailAsCreator: true, declare: (app) => void (made = declare(app)) })
+      const rowing = await made?.club.create()
+      await rowing?.set('email', 'ann@example.com')
+      assert.equal((await service.app.actors.get(rowing?.id ?? ''))?.creator, `club/${rowing?.id}`)
+      assert.equal(await service.app.actors.findByCreator('ann@example.com'), undefined)
+    })
+  })
+
+  describe('an archive of an actor of a kind', () => {
+    it('brings its kind back, and is refused where the kind is not declared', async () => {
+      const { service, owner, rowing } = await declared()
+      const { id } = rowing
+      const text = await (await owner.request('GET', '/export')).text()
+      assert.match(text, /"actor_kind":"club"/)
+      await service.app.actors.delete(id)
+      await restore(service, text)
+      const back = await service.app.actors.get(id)
+      assert.equal(back?.kind, 'club')
+      assert.equal(back?.creator, `club/${id}`)
+      const other = await start({})
+      await assert.rejects(restore(other, text), {
+        code: 'invalid_value',
+        message:
+          'Cannot import the archive: its actor is of the kind "club", which the application of this service does not declare',
+      })
+      assert.equal(await other.app.actors.get(id), undefined)
+    })
+
+    it('is not merged into an actor of another kind', async () => {
+      const { owner, person } = await declared()
+      const text = await (await owner.request('GET', '/export')).text()
+      const message = 'Cannot import the archive: its actor is of the kind "club", and this one of "person"'
+      await refused(await person.request('POST', '/import', text), 400, 'invalid_value', message)
+    })
+  })
+
+  describe('a release that does not declare the kind', () => {
+    it('starts, names kind and count, and refuses the actors with 503 unknown_kind', async () => {
+      const { service, rowing, owner, person } = await declared()
+      const { databaseUrl } = service
+      const other = await start({ database: databaseUrl })
+      const line = other.log
+        .map((text) => JSON.parse(text) as Record<string, unknown>)
+        .find(({ kind }) => kind === 'club')
+      assert.equal(line?.['actors'], 1)
+      for (const path of ['/meta', '/properties', '/actions', '/www']) {
+        const refusal = await other.request(`/${rowing.id}${path}`, { headers: { authorization: owner.authorization } })
+        assert.equal(refusal.status, 503, path)
+        assert.match(await refusal.text(), /kind/)
+      }
+      await assert.rejects(other.app.actors.get(rowing.id), { code: 'unknown_kind' })
+      const answer = await other.request(`/${person.id}/properties`, {
+        headers: { authorization: person.authorization },
+      })
+      assert.equal(answer.status, 200)
+    })
+  })
+
+  describe('app.kind', () => {
+    for (const [kind, declaration, message] of [
+      ['person', { name: 'Person' }, /it is the kind of the actors that app itself declares/],
+      ['Club', { name: 'Club' }, /lower-case letters/],
+      ['', { name: 'Club' }, /lower-case letters/],
+      ['club', { name: '' }, /its name must be a string/],
+      ['club', { name: 'Club', type: '' }, /its type must be a URN or URL/],
+      ['club', Object.assign({ name: 'Club' }, { list: {} }), /the member "list" does not exist/],
+    ] as const)
+      it(`refuses ${JSON.stringify([kind, declaration])}`, async () => {
+        await assert.rejects(
+          start({ declare: (app) => void app.kind(kind, declaration) }),
+          ({ message: text }: Error) => message.test(text),
+        )
+      })
+
+    it('refuses a kind that is declared already', async () => {
+      await assert.rejects(
+        start({
+          declare: (app) => {
+            app.kind('club', { name: 'Club' })
+            app.kind('club', { name: 'Club' })
+          },
+        }),
+        /it is declared already/,
+      )
+    })
+  })
+})
