@@ -7,7 +7,7 @@ const deepest = 512
 /** The value of a text. A text that is not JSON is a string. */
 export function valueOfText(text: string): JsonText {
   try {
-    return normalize(text, deepest)
+    return normalize(text, deepest, 'replace')
   } catch {
     return stringText(storableText(text))
   }

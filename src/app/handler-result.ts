@@ -1,6 +1,6 @@
 /** Converts the results of an application's handlers and hooks to JSON. */
 import { ServiceError } from '../errors.ts'
-import { fromPlain, type JsonText, toPlain } from '../json/json.ts'
+import { fromResult, type JsonText, toPlain } from '../json/json.ts'
 import { discard, isResponse } from './handler-response.ts'
 import type { Schema } from './schema.ts'
 
@@ -13,7 +13,7 @@ export function handlerResult(value: unknown): JsonText {
     })
   }
   try {
-    return fromPlain(value)
+    return fromResult(value)
   } catch (cause) {
     throw new ServiceError('server_error', undefined, { cause })
   }

@@ -48,7 +48,7 @@ function recordIn(text: string, at: number, maxDepth: number): ArchiveRecord {
 function parsed(text: string, at: number, maxDepth: number): ArchiveMembers | null {
   try {
     // The record itself is one more container.
-    return members(normalize(text, maxDepth + 1))
+    return members(normalize(text, maxDepth + 1, 'keep'))
   } catch (error) {
     throw unreadable(at, error instanceof Error ? error.message : String(error))
   }

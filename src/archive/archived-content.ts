@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { personKind } from '../app/kinds/person.ts'
 import { parseActorId } from '../actor/actor.ts'
 import { quoted, ServiceError } from '../errors.ts'
-import { type JsonText, stringValue } from '../json/json.ts'
+import { type JsonText, replaceLoneSurrogates, stringValue } from '../json/json.ts'
 import type { ArchivedItem, ArchivedList } from '../list/list.ts'
 import type { ContentKind, RecordMember, RecordRow } from '../table/record-kind.ts'
 import type { ArchiveRecord, RecordReader } from './archive-reader.ts'
@@ -54,7 +54,7 @@ export function requireNoMore(record: ArchiveRecord | undefined): void {
 export function archivedValue(given: ArchiveMembers, kind: string): JsonText {
   const value = given.get('value')
   if (value === undefined) throw unfit(kind, 'value', 'it is missing')
-  return value
+  return replaceLoneSurrogates(value)
 }
 
 export function archivedVersion(given: ArchiveMembers, kind: string): number {

@@ -1,6 +1,15 @@
 /** Reads and writes the rows of records. */
 import { ServiceError } from '../errors.ts'
-import { isNull, type JsonText, kindOf, known, object, stringText, stringValue } from '../json/json.ts'
+import {
+  isNull,
+  type JsonText,
+  kindOf,
+  known,
+  object,
+  replaceLoneSurrogates,
+  stringText,
+  stringValue,
+} from '../json/json.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { bindingOf } from '../secret/sealed-columns.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
@@ -141,13 +150,13 @@ function storedOf(ofKind: RecordKind, member: RecordMember, given: ArchiveMember
   const { name, type } = member
   const value = given.get(name)
   if (value === undefined) throw unfit(kind, name, 'it is missing')
-  if (type === 'value') return value
+  if (type === 'value') return replaceLoneSurrogates(value)
   if (isNull(value)) {
     if (member.isNullable !== true) throw unfit(kind, name, 'it is null')
     return type === 'json' ? '' : type === 'never' ? 0 : null
   }
   requireFit(ofKind, member, value)
-  if (type === 'json') return value
+  if (type === 'json') return replaceLoneSurrogates(value)
   if (type === 'flag') {
     if (value !== 'true' && value !== 'false') throw unfit(kind, name, 'it is neither true nor false')
     return value === 'true' ? 1 : 0

@@ -1,6 +1,7 @@
 /** Parses untrusted JSON (strict RFC 8259) and writes its stored form in one pass. */
 import { ServiceError } from '../errors.ts'
 import { endOfString } from './scan.ts'
+import { halfPair, hasLoneSurrogate } from './surrogates.ts'
 import { defaultMaxDepth, known, type JsonText } from './text.ts'
 
 const quote = 0x22
@@ -13,17 +14,29 @@ const finiteDigits = 308
 const fewKeys = 8
 
 /**
+ * Half of a surrogate pair, which no UTF-8 text can have (RFC 7493, 2.1). `refuse`: for what clients and people write.
+ * `replace`: with U+FFFD, for messages and imports that must not be lost. `keep`: for readers that judge each member.
+ */
+export type LoneSurrogates = 'refuse' | 'replace' | 'keep'
+
+/**
  * The same value in stored form: minified, with numbers and the order of keys as written. Strings have the spelling of
- * `JSON.stringify`, which escapes NUL and lone surrogates. A duplicate key keeps the last value at its first position.
+ * `JSON.stringify`, which escapes NUL. A duplicate key keeps the last value at its first position.
  *
  * @param maxDepth the highest number of nested containers.
+ * @param lone Default: `refuse`.
  * @throws ServiceError `invalid_json` with the position of the first error; `invalid_value` when it is nested too deeply, or has
- *   a number beyond the range of a double.
+ *   a number beyond the range of a double, or half of a surrogate pair.
  */
-export function normalize(text: string, maxDepth: number = defaultMaxDepth): JsonText {
-  const reader = new Reader(text, maxDepth)
+export function normalize(text: string, maxDepth: number = defaultMaxDepth, lone: LoneSurrogates = 'refuse'): JsonText {
+  const reader = new Reader(text, maxDepth, lone)
   const minified = reader.read()
   return known(reader.duplicates ? new Rebuilder(minified).value() : minified)
+}
+
+/** Stored form with U+FFFD in place of lone surrogates. */
+export function replaceLoneSurrogates(text: JsonText): JsonText {
+  return hasLoneSurrogate(text) ? normalize(text, Number.MAX_SAFE_INTEGER, 'replace') : text
 }
 
 class Reader {
@@ -38,10 +51,14 @@ class Reader {
   private copied = 0
   /** Where a number beyond the range of a double begins. */
   private beyond: number | null = null
+  /** Where a string with a refused surrogate begins. */
+  private half: number | null = null
+  private readonly lone: LoneSurrogates
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, lone: LoneSurrogates) {
     this.text = text
     this.maxDepth = maxDepth
+    this.lone = lone
   }
 
   read(): string {
@@ -51,6 +68,7 @@ class Reader {
     if (this.at < this.text.length) this.unexpected()
     // Only now: a string such as `17e354d0`, which begins as such a number, is not JSON.
     if (this.beyond !== null) this.refuse(this.beyond)
+    if (this.half !== null) throw halfPair(`The string at position ${this.half} has`)
     return this.copied === 0 ? this.text : this.out + this.text.slice(this.copied)
   }
 
@@ -204,8 +222,16 @@ class Reader {
     }
     this.at = at + 1
     const raw = text.slice(start, this.at)
-    if (!respell) return raw
-    const stored = JSON.stringify(JSON.parse(raw))
+    return respell ? this.respelled(raw, start) : raw
+  }
+
+  private respelled(raw: string, start: number): string {
+    let value = JSON.parse(raw) as string
+    if (this.lone !== 'keep' && !value.isWellFormed()) {
+      if (this.lone === 'refuse') this.half ??= start
+      value = value.toWellFormed()
+    }
+    const stored = JSON.stringify(value)
     if (stored !== raw) this.replace(start, stored)
     return stored
   }

@@ -1,6 +1,7 @@
 /** Reads, merges and deletes values below a path of an object, and leaves the rest of the text unchanged. */
 import { ServiceError } from '../errors.ts'
 import { endOfString, endOfValue, MemberWalk } from './scan.ts'
+import { halfPair } from './surrogates.ts'
 import { defaultMaxDepth, known, type JsonText } from './text.ts'
 
 const isObjectAt = (text: string, at: number): boolean => text.charCodeAt(at) === 0x7b
@@ -21,12 +22,13 @@ export function getAt(text: JsonText, path: readonly string[]): JsonText | undef
  * values are replaced.
  *
  * @throws ServiceError `conflict` when a stored value on the path is not an object; `invalid_value` when the result
- *   would be nested too deeply.
+ *   would be nested too deeply, or the path has half a surrogate pair.
  */
 export function mergeAt(text: JsonText | undefined, path: readonly string[], value: JsonText): JsonText {
   if (path.length + depthOf(value) > defaultMaxDepth) {
     throw new ServiceError('invalid_value', `The value would be nested deeper than ${defaultMaxDepth} levels`)
   }
+  if (!path.every((step) => step.isWellFormed())) throw halfPair('The path has')
   if (text === undefined) return known(wrap(path, value))
   let start = 0
   for (const [depth, step] of path.entries()) {

@@ -2,6 +2,8 @@
 import { types } from 'node:util'
 import { ServiceError } from '../errors.ts'
 import { KeptDigits } from './kept-digits.ts'
+import { replaceLoneSurrogates } from './normalize.ts'
+import { halfPair, hasLoneSurrogate } from './surrogates.ts'
 import { defaultMaxDepth, known, type Json, type JsonText } from './text.ts'
 
 /** Only text with such a part may have a number beyond the range of a double. */
@@ -21,12 +23,18 @@ function withinRange(_name: string, value: unknown): unknown {
 
 /**
  * The JSON text of a plain JavaScript value. Like `JSON.stringify`, it calls `toJSON` and leaves out members that are
- * `undefined`. It rejects values that `JSON.stringify` would silently change: NaN, a `Map`, a `Set`, a class instance.
+ * `undefined`. It rejects values that `JSON.stringify` would silently change: NaN, a `Map`, a `Set`, a class instance. It rejects
+ * half a surrogate pair too.
  *
  * @throws ServiceError `invalid_value` with the path of the value that JSON cannot represent.
  */
 export function fromPlain(value: unknown): JsonText {
-  return known(write(value, '', [], undefined))
+  return wellFormed(known(write(value, '', [], undefined)))
+}
+
+/** Like `fromPlain`, with U+FFFD in place of half a surrogate pair. A handler may cut a string anywhere. */
+export function fromResult(value: unknown): JsonText {
+  return replaceLoneSurrogates(known(write(value, '', [], undefined)))
 }
 
 /**
@@ -35,7 +43,12 @@ export function fromPlain(value: unknown): JsonText {
  * @throws ServiceError `invalid_value`
  */
 export function fromPlainOver(stored: JsonText | null, value: unknown): JsonText {
-  return known(write(value, '', [], stored === null ? undefined : KeptDigits.in(stored)))
+  return wellFormed(known(write(value, '', [], stored === null ? undefined : KeptDigits.in(stored))))
+}
+
+function wellFormed(text: JsonText): JsonText {
+  if (hasLoneSurrogate(text)) throw halfPair('Cannot store the value as JSON: it contains')
+  return text
 }
 
 /** @param path the containers from the outermost to the current one. */

@@ -9,7 +9,7 @@ import { UnfitError } from '../app/schema.ts'
 import { checkListName, checkName } from '../actor/property-name.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { ServiceError } from '../errors.ts'
-import { fromPlain, isNull, type JsonText, known, toPlain } from '../json/json.ts'
+import { fromResult, isNull, type JsonText, known, toPlain } from '../json/json.ts'
 import {
   emptyHeadText,
   ensureList,
@@ -170,7 +170,7 @@ function upgraded(declaration: DataDeclaration, text: string, from: number): Jso
   const { name, schema, version, migrate } = declaration
   requireReadable(declaration, from)
   try {
-    const migrated = fromPlain(migrate?.(toPlain(known(text)), from))
+    const migrated = fromResult(migrate?.(toPlain(known(text)), from))
     if (isNull(migrated)) throw new Error('migrate returned null')
     return handlerResult(schema.check(toPlain(migrated)))
   } catch (cause) {

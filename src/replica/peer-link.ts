@@ -1,6 +1,6 @@
 /** Calls to a peer with the secret of the relationship, only to URLs below the peer's root. */
 import { ServiceError } from '../errors.ts'
-import { type JsonText, normalize, withoutLoneSurrogates } from '../json/json.ts'
+import { type JsonText, normalize } from '../json/json.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { outcomeWith } from '../outbox/secret-rotation.ts'
 import type { Store } from '../store/store.ts'
@@ -97,7 +97,7 @@ export class PeerLinks {
 
   /** Reads a body that must be JSON. @throws ServiceError `invalid_json` */
   json(body: string): JsonText {
-    return normalize(withoutLoneSurrogates(normalize(body, this.#maxJsonDepth)), this.#maxJsonDepth)
+    return normalize(body, this.#maxJsonDepth, 'replace')
   }
 
   #valueOf(body: string): JsonText {

@@ -3,7 +3,7 @@
  * milliseconds.
  */
 import { choiceField, jsonField, nullable, objectSchema, parsedField, readObject, stringField } from '../json/fields.ts'
-import { type JsonText, known, members, normalize, stringValue, withoutLoneSurrogates } from '../json/json.ts'
+import { type JsonText, known, members, normalize, stringValue } from '../json/json.ts'
 
 /** A callback as the peer sent it. */
 export interface IncomingCallback {
@@ -42,7 +42,7 @@ export const callbackSchema = objectSchema(fields)
 
 /** @throws ServiceError `bad_request` for an invalid callback. */
 export function parseCallback(body: JsonText, maxDepth: number): IncomingCallback {
-  const clean = normalize(withoutLoneSurrogates(body), maxDepth)
+  const clean = normalize(body, maxDepth, 'replace')
   const { type, sequence, data, replaces, url, granularity, timestamp } = readObject(
     'take this callback',
     fields,

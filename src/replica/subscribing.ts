@@ -386,7 +386,7 @@ function isGone(result: SyncResult | undefined): boolean {
 
 function membersIn(body: string): ReadonlyMap<string, JsonText> | null {
   try {
-    return members(normalize(body))
+    return members(normalize(body, undefined, 'keep'))
   } catch {
     return null
   }

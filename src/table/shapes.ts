@@ -50,7 +50,7 @@ export function inJsonText(shape: Shape): Shape {
 
 export function parsed(text: string): JsonText | null {
   try {
-    return normalize(text)
+    return normalize(text, undefined, 'keep')
   } catch {
     return null
   }

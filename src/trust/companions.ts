@@ -179,7 +179,7 @@ function reasonOf(outcome: PeerOutcome): string {
 function textIn(body: string, name: string): string | null {
   let json: JsonText
   try {
-    json = normalize(body)
+    json = normalize(body, undefined, 'keep')
   } catch {
     return null
   }

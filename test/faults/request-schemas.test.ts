@@ -138,7 +138,7 @@ function bodyViolations(route: Route, path: string, init: RequestInit): Violatio
     ...required.map((name) => asJson(`no ${name}`, naming(name), without(name))),
     ...propertiesOf(json).flatMap(([name, schema]) =>
       wrongValues(schema).map((value) =>
-        asJson(`${name}: ${JSON.stringify(value).slice(0, 40)}`, naming(name), {
+        asJson(`${name}: ${JSON.stringify(value).slice(0, 40)}`, isHalf(value) ? /half of a surrogate/ : naming(name), {
           ...(sample as object),
           [name]: value,
         }),
@@ -151,6 +151,9 @@ function bodyViolations(route: Route, path: string, init: RequestInit): Violatio
     ),
   ]
 }
+
+/** The parser refuses the body before it knows its fields. */
+const isHalf = (value: unknown): boolean => typeof value === 'string' && !value.isWellFormed()
 
 function propertiesOf(schema: FieldSchema): [name: string, schema: FieldSchema][] {
   return Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, FieldSchema>>)

@@ -11,6 +11,7 @@ import {
   elements,
   equal,
   fromPlain,
+  fromResult,
   getAt,
   kindOf,
   known,
@@ -128,8 +129,6 @@ describe('normalize', () => {
     ['the order of keys, integer-like ones too', '{"b":1,"10":2,"9":3,"a":4}', '{"b":1,"10":2,"9":3,"a":4}'],
     ['keys that name a prototype', '{"__proto__":{"x":1},"constructor":2}', '{"__proto__":{"x":1},"constructor":2}'],
     ['an escaped NUL', '"a\\u0000b"', '"a\\u0000b"'],
-    ['an escaped lone surrogate', '"\\ud800"', '"\\ud800"'],
-    ['a raw lone surrogate as an escape', '"x\ud800"', '"x\\ud800"'],
     ['a pair of surrogates', '"\u{1f600}"', '"\u{1f600}"'],
     ['an escaped pair as the character', '"\\uD83D\\uDE00"', '"\u{1f600}"'],
     ['characters with needless escapes, unescaped', '{"\\u0061\\/":"\\u00e6"}', '{"a/":"æ"}'],
@@ -263,8 +262,14 @@ describe('plain values', () => {
     assert.equal(fromPlain([shared, shared]), '[{"a":1},{"a":1}]')
   })
 
-  it('may contain lone surrogates, which are written as escapes', () => {
-    assert.equal(fromPlain({ '\udc00': 'a\ud800b\u0000' }), '{"\\udc00":"a\\ud800b\\u0000"}')
+  it('may contain no lone surrogate (HTTP-05)', () => {
+    assert.equal(fromPlain({ '\u0000': 'a\ud83d\ude00b\\ud800' }), '{"\\u0000":"a😀b\\\\ud800"}')
+    for (const value of ['\ud800', ['a', 'b\udfff'], { '\udc00': 1 }, { a: { b: 'x\ud83d' } }])
+      assert.throws(
+        () => fromPlain(value),
+        /^ServiceError: Cannot store the value as JSON: it contains half of a surrogate/,
+      )
+    assert.equal(fromResult({ '\udc00': 'a\ud800b\u0000' }), '{"\ufffd":"a\ufffdb\\u0000"}')
   })
 
   it('keep a key named __proto__ as plain data (HTTP-03)', () => {
@@ -403,17 +408,17 @@ describe('a path', () => {
   })
 
   it('leaves every other text unchanged', () => {
-    const stored = normalize('{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800"}')
+    const stored = normalize('{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\u0000"}')
     assert.equal(
       mergeAt(stored, ['9', 'x'], normalize('{"z":1e300}')),
-      '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0,"z":1e300}},"s":"\\ud800"}',
+      '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0,"z":1e300}},"s":"\\u0000"}',
     )
     assert.equal(
       mergeAt(stored, ['8', 'a'], normalize('2')),
-      '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800","8":{"a":2}}',
+      '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\u0000","8":{"a":2}}',
     )
-    assert.equal(deleteAt(stored, ['9', 'x', 'y']), '{"10":1.0,"9":{"big":9007199254740993,"x":{}},"s":"\\ud800"}')
-    assert.equal(deleteAt(stored, ['10']), '{"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800"}')
+    assert.equal(deleteAt(stored, ['9', 'x', 'y']), '{"10":1.0,"9":{"big":9007199254740993,"x":{}},"s":"\\u0000"}')
+    assert.equal(deleteAt(stored, ['10']), '{"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\u0000"}')
     assert.equal(deleteAt(stored, ['s']), '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}}}')
     assert.equal(getAt(stored, ['9', 'big']), '9007199254740993')
   })

@@ -286,9 +286,13 @@ describe('the body of a callback', () => {
   }
 
   it('contains no half of a surrogate pair, in values and in names (PEER-10)', () => {
-    const body = normalize('{"sequence":1,"data":{"a":"x\\ud800y","b\\udfff":"\\ud83d\\ude00","c":"\\\\ud800"}}')
+    const body = normalize(
+      '{"sequence":1,"data":{"a":"x\\ud800y","b\\udfff":"\\ud83d\\ude00","c":"\\\\ud800"}}',
+      64,
+      'keep',
+    )
     assert.equal(parseCallback(body, 64).data, '{"a":"x\ufffdy","b\ufffd":"😀","c":"\\\\ud800"}')
-    const twice = normalize('{"sequence":1,"data":{"\\ud800":1,"\\ud801":2}}')
+    const twice = normalize('{"sequence":1,"data":{"\\ud800":1,"\\ud801":2}}', 64, 'keep')
     assert.equal(parseCallback(twice, 64).data, '{"\ufffd":2}')
   })
 })

@@ -262,7 +262,7 @@ forEachService((start) => {
       await fresh()
       await changesNothing(service, async () => {
         const answer = await actor.request('POST', '/properties', '{"a\\ud800":1}', json)
-        await refused(answer, 400, 'invalid_name', /: it contains half a surrogate pair$/)
+        await refused(answer, 400, 'invalid_value', /^The string at position 1 has half of a surrogate pair/)
       })
     })
 

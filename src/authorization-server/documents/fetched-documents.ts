@@ -86,7 +86,7 @@ export class FetchedDocuments<T> {
     })
     if (outcome.kind !== 'answered' || outcome.status !== 200) throw unusable('it cannot be fetched')
     try {
-      return { document: toPlain(normalize(outcome.body, defaultMaxDepth)), headers: outcome.headers }
+      return { document: toPlain(normalize(outcome.body, defaultMaxDepth, 'keep')), headers: outcome.headers }
     } catch {
       throw unusable('it is not JSON')
     }

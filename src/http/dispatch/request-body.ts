@@ -9,7 +9,7 @@ import {
   type RequestFields,
   type ValuesOf,
 } from '../../json/fields.ts'
-import { type JsonText, known, stringText } from '../../json/json.ts'
+import { type JsonText, known, type LoneSurrogates, stringText } from '../../json/json.ts'
 import { type BodyLimits, readJson, readJsonOrForm, readUrlencodedForm, readValue } from '../edge/body.ts'
 import type { Params } from '../edge/params.ts'
 import type { HttpRequest } from '../edge/request.ts'
@@ -36,6 +36,8 @@ const formType = 'application/x-www-form-urlencoded'
 interface JsonOptions {
   /** Accepts a gzip-compressed body. */
   readonly inflates?: boolean
+  /** Default: `refuse`. A message of a peer must not be lost. */
+  readonly lone?: LoneSurrogates
 }
 
 /** Reads a JSON object with these fields. @param what Completes the error message “Cannot …”. */

@@ -1,6 +1,6 @@
 /** Request bodies by type. The same parsed content type decides whether a body is accepted and how it is read. */
 import { quoted, ServiceError } from '../../errors.ts'
-import { type JsonText, normalize } from '../../json/json.ts'
+import { type JsonText, type LoneSurrogates, normalize } from '../../json/json.ts'
 import type { HttpRequest } from './request.ts'
 import { inflated } from './inflate.ts'
 import { readMultipart } from './multipart.ts'
@@ -98,7 +98,11 @@ function mediaIn(request: HttpRequest): MediaType | null {
 export async function readJson(
   request: HttpRequest,
   limits: BodyLimits,
-  { inflates = false, ifEmpty }: { readonly inflates?: boolean; readonly ifEmpty?: JsonText } = {},
+  {
+    inflates = false,
+    ifEmpty,
+    lone,
+  }: { readonly inflates?: boolean; readonly ifEmpty?: JsonText; readonly lone?: LoneSurrogates | undefined } = {},
 ): Promise<JsonText> {
   const isPacked = inflates && request.header('content-encoding')?.trim().toLowerCase() === 'gzip'
   const type = contentType(request, isPacked)
@@ -107,7 +111,7 @@ export async function readJson(
   const bytes = isPacked && sent.length > 0 ? await inflated(sent, limits.maxBodyBytes) : sent
   if (bytes.length === 0 && ifEmpty !== undefined) return ifEmpty
   if (bytes.length === 0) throw new ServiceError('invalid_json', 'Cannot read the body: it is empty')
-  return normalize(decode(bytes), limits.maxJsonDepth)
+  return normalize(decode(bytes), limits.maxJsonDepth, lone)
 }
 
 /** Parses JSON, or returns the text. JSON beyond the depth limit is an error and never falls back to text. */

@@ -139,7 +139,7 @@ function readMeta(outcome: PeerOutcome, baseuri: string): Meta {
 
 function objectIn(body: string): ReadonlyMap<string, JsonText> | null {
   try {
-    const json = normalize(body, maxDepth)
+    const json = normalize(body, maxDepth, 'keep')
     return isObject(json) ? members(json) : null
   } catch {
     return null

@@ -117,7 +117,7 @@ function namedRoutes(deps: TrustRouteDeps): readonly Route[] {
       access: 'open',
       limit: ['trust_request/pair', 'trust_request/source', 'trust_request/target', 'trust_request/total'],
       summary: 'Receives a relationship request of another actor',
-      request: parsedBody(incomingRequestSchema, (body) => body),
+      request: parsedBody(incomingRequestSchema, (body) => body, { lone: 'keep' }),
       responses: {
         201: { ...record, text: 'Approved at once' },
         202: 'Waits for approval',
@@ -177,7 +177,7 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
       access: 'trust',
       owner: { param: 'peerid', standing: 'any', exclusive: true },
       summary: 'Receives the approval of the peer’s owner',
-      request: jsonBody('take this notice', noticeFields),
+      request: jsonBody('take this notice', noticeFields, { lone: 'keep' }),
       responses: { 204: 'Done', ...writeErrors },
       handler: async (exchange) => notified(deps, exchange, (await exchange.body()).approved === 'true'),
     }),
