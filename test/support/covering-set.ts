@@ -11,7 +11,7 @@ export type CoveringSet = Readonly<Record<string, readonly string[]>>
 
 /** Stories about concurrency, transactions and delivery run on both stores: a store decides their result. */
 const alwaysWhole =
-  /^test\/stories\/(?:transactions|shared-|list-turns|subscriptions|receiving|webhooks|trust-notifications|remote-copies|mail\.|owner-mail\.)/
+  /^test\/stories\/(?:transactions|shared-|list-turns|subscriptions|receiving|webhooks|trust-notifications|remote-copies)/
 
 function isSelected(file: string): boolean {
   return file.startsWith('test/stories/') && !alwaysWhole.test(file)
