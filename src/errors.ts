@@ -23,6 +23,7 @@ export const catalogue = {
   actor_not_found: { status: 404, text: 'Actor not found' },
   method_not_allowed: { status: 405, text: 'Method not allowed' },
   conflict: { status: 409, text: 'The change conflicts with the stored state' },
+  actor_suspended: { status: 403, text: 'The operator of the service suspended this actor' },
   actor_moved: { status: 308, text: 'The actor has moved to another service' },
   actor_moving: { status: 503, text: 'The actor is moving to another service; try again later' },
   arrival_refused: { status: 409, text: 'The service never takes the actor by this announcement' },
@@ -161,7 +162,12 @@ export function codeOfStatus(status: number): ErrorCode {
   return byStatus[status] ?? (status >= 500 ? 'server_error' : 'bad_request')
 }
 
-const temporary: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'unavailable', 'shutting_down'])
+const temporary: ReadonlySet<ErrorCode> = new Set([
+  'store_unavailable',
+  'unavailable',
+  'shutting_down',
+  'actor_suspended',
+])
 
 /** Returns true when the same call may succeed later although nothing about the call changes. */
 export function isTemporary(error: unknown): boolean {

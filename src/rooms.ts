@@ -12,6 +12,8 @@ import { createEmbedding } from './embedding/create.ts'
 import type { Catalogues } from './mcp/catalogue/catalogues.ts'
 import { createMcp } from './mcp/create.ts'
 import { createMoving } from './moving/create.ts'
+import { beginWork } from './moving/arrival-store.ts'
+import { pauseWork } from './moving/departure-store.ts'
 import { followMoves } from './moving/published-move.ts'
 import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
 import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
@@ -76,6 +78,9 @@ export interface RoomOptions {
 
 export type Rooms = ReturnType<typeof createRooms>
 
+/** The work of an actor that operators suspend and resume. */
+const suspension = { pauseWork, beginWork }
+
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogues: Catalogues, languages: Languages) {
   const base = createBase(runtime, options, catalogues)
   const { limits, auditLog, tokenModule, outbox, relationships, permission, property, declared } = base
@@ -102,8 +107,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogues: 
   })
   const mcp = createMcp(runtime, { catalogues, permission, property, approvals: peers.operation.approvals, auditLog })
   const embedding = createEmbedding(runtime, { ...tokenModule, ...authorizationServer, ...signIn, actors })
-  const { deliveries } = peers.publication
-  const operator = createOperator(runtime, { ...signIn, auditLog, deliveries, jobs: base.job.jobs })
+  const operator = createOperator(runtime, { ...signIn, ...peers.publication, ...base.job, auditLog, suspension })
   const rooms = {
     ...runtime,
     ...limits,

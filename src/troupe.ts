@@ -26,7 +26,7 @@ import { Problems } from './config/config-error.ts'
 import { readConfig, type ServiceConfig } from './features/config.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
-import { actorClosed } from './errors.ts'
+import { actorClosed, ServiceError } from './errors.ts'
 import { type Connection, toFetch } from './http/edge/fetch.ts'
 import { type Listening, listen } from './http/edge/server.ts'
 import { type TrustType, TrustTypes } from './permission/trust-types.ts'
@@ -267,11 +267,12 @@ export class App extends ActorDeclarations {
     return clientsHandle((await this.running()).parts.clients, systemActorId)
   }
 
-  /** @throws ServiceError `unavailable` while an archive replaces the content of the actor. */
+  /** @throws ServiceError `unavailable` while an archive replaces the content of the actor, `actor_suspended`. */
   async #found(find: (service: Service) => Promise<StoredActor | null>): Promise<ActorHandle | undefined> {
     const service = await this.running()
     const actor = await find(service)
     if (actor?.residence === 'replacing') throw actorClosed()
+    if (actor?.residence === 'suspended') throw new ServiceError('actor_suspended')
     return actor === null ? undefined : service.handleOf(actor)
   }
 

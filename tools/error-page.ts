@@ -17,6 +17,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
     'Send the request to `Location`. `notice` is the signed proof (docs/spec/moving.md). Peers learn the new address by themselves.',
   arrival_refused: 'Keep the actor: this service never takes it by this announcement (docs/spec/moving.md).',
   archive_missing: 'Send the archive of the move again, then repeat the activation.',
+  actor_suspended: 'The owner asks the operator of the service. The operator resumes the actor on `/admin/actors`.',
   actor_moving: 'Repeat the request after `Retry-After` seconds.',
   insufficient_user_authentication:
     'Let the owner sign in again, then repeat the request within the `max_age` of `WWW-Authenticate`, in seconds.',

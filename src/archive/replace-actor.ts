@@ -195,6 +195,8 @@ function requireSame(
 
 function requireOpen(actorId: string, residence: string): void {
   if (residence === 'here' || residence === 'replacing') return
+  if (residence === 'suspended')
+    throw new ServiceError('conflict', `Cannot replace actor ${quoted(actorId)}: it is suspended`)
   throw new ServiceError('conflict', `Cannot replace actor ${quoted(actorId)} while it moves between services`)
 }
 

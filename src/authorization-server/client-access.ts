@@ -1,7 +1,7 @@
 /** Resolves a client's access token to the actor and the relationship. */
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../caller.ts'
-import { actorClosed } from '../errors.ts'
+import { actorClosed, ServiceError } from '../errors.ts'
 import { findClientAccess } from './access-store.ts'
 import { cleanName } from './client.ts'
 import { earliest } from '../permission/grants.ts'
@@ -42,6 +42,7 @@ export async function clientAccess(store: Store, token: string): Promise<ClientA
   const found = await store.read((q) => findClientAccess(q, hashSecret(token)))
   if (found === null || judgeAccess(found, store.now()) !== 'alive') return null
   if (found.actor.residence === 'replacing') throw actorClosed()
+  if (found.actor.residence === 'suspended') throw new ServiceError('actor_suspended')
   const { actor, chainId, clientId, peerId, scope, audience, expiresAt, approvedUntil, clientUntil } = found
   // The tokens of a client end with its approval, and with the client.
   const end = earliest(approvedUntil, clientUntil)

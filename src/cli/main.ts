@@ -225,6 +225,9 @@ troupe actors import <file>
 troupe actors import <file> --replace [--as <actor>] [--dry-run] [--yes]
 troupe actors delete <actor> [module] [--yes]
 troupe actors renew-passphrase <actor>
+troupe actors suspend <actor> [--json]
+troupe actors resume <actor> [--json]
+troupe actors sign-out <actor> [--json]
 troupe actors seed <module> [file]
 
 ls lists actors, oldest first, 50 unless --limit names another number. The last line names the place of the next page.
@@ -238,6 +241,8 @@ secrets also its attributes and alarms. Its relationships, subscriptions and sig
 actor answers with 503 meanwhile. It prints what changes and asks first, unless --yes is given. --dry-run changes nothing. --as
 names another actor than that of the archive.
 renew-passphrase replaces the passphrase of an actor and prints the new one. Sessions stay.
+suspend refuses every request to an actor, also of its owner, who is signed out. Its data stays, and its deliveries wait until
+resume. sign-out ends the sessions of the owner on all devices. The owner finds the three in the activity.
 delete deletes an actor with all its data, and notifies its peers. It asks first, unless --yes is given. With the module of
 the application, its handlers receive the same events as when the owner deletes the actor.
 seed runs seed.ts beside the module, or another file: export default async ({ app, actors }) => { … }

@@ -11,6 +11,7 @@ export interface ActorFacts {
   readonly createdAt: number
   /** A person who proves the creator to a provider is signed in to this actor. */
   readonly isProven: boolean
+  readonly isSuspended: boolean
   readonly properties: Amount
   readonly lists: Amount & { readonly items: number }
   readonly relationships: { readonly count: number; readonly shown: readonly ShownRelationship[] }
@@ -44,8 +45,8 @@ interface ShownSession {
 
 /** Returns null when the actor does not exist. The number of statements does not depend on the data. */
 export async function actorFacts(q: Queries, id: string): Promise<ActorFacts | null> {
-  const actor = await q.get<{ creator: string; createdAt: number; verified: number | null }>(
-    `SELECT a.creator, a.created_at AS "createdAt", c.verified FROM actor a
+  const actor = await q.get<{ creator: string; createdAt: number; residence: string; verified: number | null }>(
+    `SELECT a.creator, a.created_at AS "createdAt", a.residence, c.verified FROM actor a
      LEFT JOIN account c ON c.actor_id = a.id WHERE a.id = $1`,
     id,
   )
@@ -67,6 +68,7 @@ export async function actorFacts(q: Queries, id: string): Promise<ActorFacts | n
     creator: actor.creator,
     createdAt: actor.createdAt,
     isProven: actor.verified === 1,
+    isSuspended: actor.residence === 'suspended',
     ...(await dataFacts(q, id)),
     relationships: { count: relationships.count, shown: await shownRelationships(q, id) },
     subscriptions: await subscriptionFacts(q, id),

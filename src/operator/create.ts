@@ -3,12 +3,13 @@ import type { Runtime } from '../runtime.ts'
 import type { FirstOperator } from '../sign-in/operators/first-operator.ts'
 import type { Operators } from '../sign-in/operators/operators.ts'
 import { OperatorActs } from './operator-acts.ts'
-import { Reports } from './reports.ts'
+import { Reports, type ReportsDeps } from './reports.ts'
 
 interface OperatorNeeds {
   readonly auditLog: AuditLog
   readonly deliveries: { wake(): void; backlog(): Promise<number> }
   readonly jobs: { wake(): void }
+  readonly suspension: ReportsDeps['suspension']
   readonly operators: Operators
   readonly firstOperator: FirstOperator
 }
@@ -16,6 +17,7 @@ interface OperatorNeeds {
 export function createOperator({ store, now, log }: Runtime, needs: OperatorNeeds) {
   const { auditLog, deliveries, jobs } = needs
   const reports = new Reports({
+    suspension: needs.suspension,
     store,
     auditLog,
     now,

@@ -11,6 +11,7 @@ import { type ActorFacts, actorFacts } from './actor-facts.ts'
 import { findActorsBefore, findActorsByCreator, findListedFacts, type ListedFacts } from './actor-list.ts'
 import { type ConnectedProgram, findConnectedPrograms } from './app-list.ts'
 import { type FailingDelivery, findFailingDeliveries, findStoppedWork, type StoppedWork } from './delivery-list.ts'
+import { resumeActor, signOutEverywhere, suspendActor, type SuspensionDeps } from './suspension.ts'
 import { redriveAll, type RedrivenWork } from './redrive.ts'
 
 export interface ReportsDeps {
@@ -21,6 +22,7 @@ export interface ReportsDeps {
   readonly backlog: () => Promise<number>
   /** Makes the workers look for due work. */
   readonly wake: () => void
+  readonly suspension: Omit<SuspensionDeps, 'store'>
 }
 
 export interface ReportedActor extends ListedActor {
@@ -120,6 +122,24 @@ export class Reports {
     return facts
   }
 
+  /** @throws ServiceError `not_found`, `conflict` for the operator's own actor and for one that moves. */
+  async suspend(id: string, act: OperatorAct, own: string): Promise<void> {
+    if (id === own) throw new ServiceError('conflict', 'Cannot suspend your own account')
+    await suspendActor({ ...this.#deps.suspension, store: this.#deps.store }, known(id), act)
+  }
+
+  /** @throws ServiceError `not_found`, `conflict` */
+  async resume(id: string, act: OperatorAct): Promise<void> {
+    const { store, suspension, wake } = this.#deps
+    await resumeActor({ ...suspension, store }, known(id), act)
+    wake()
+  }
+
+  /** @throws ServiceError `not_found` */
+  async signOut(id: string, act: OperatorAct): Promise<void> {
+    await signOutEverywhere(this.#deps, known(id), act)
+  }
+
   /** Counts the subscriptions with pending deliveries, of all actors. */
   backlog(): Promise<number> {
     return this.#deps.backlog()
@@ -160,4 +180,9 @@ export class Reports {
 
 function unknownActor(): ServiceError {
   return new ServiceError('not_found', 'This actor does not exist')
+}
+
+function known(id: string): string {
+  if (parseActorId(id) === null) throw unknownActor()
+  return id
 }

@@ -1,6 +1,6 @@
 import type { ActorModule } from '../actor/create.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
-import { actorClosed } from '../errors.ts'
+import { actorClosed, ServiceError } from '../errors.ts'
 import { subscriptionChange } from '../live/live.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Permission } from '../permission/permission.ts'
@@ -134,6 +134,7 @@ function createWorker(runtime: Runtime, needs: PublicationNeeds) {
     fullState: async (actorId, caller, scope) => {
       const actor = await actors.find(actorId)
       if (actor?.residence === 'replacing') throw actorClosed()
+      if (actor?.residence === 'suspended') throw new ServiceError('actor_suspended')
       return actor === null ? null : fullState(property, { actor, caller }, scope)
     },
     maxHighGranularityBytes: config.maxHighGranularityBytes,

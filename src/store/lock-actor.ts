@@ -13,11 +13,12 @@ export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscripti
 
 /**
  * @throws ServiceError `actor_not_found`; `actor_moving`, `actor_moved` for an actor that lives at another service;
- *   `unavailable` while its content is replaced.
+ *   `unavailable` while its content is replaced; `actor_suspended`.
  */
 export function requireActor(actor: LockedActor | undefined): LockedActor {
   if (actor === undefined) throw new ServiceError('actor_not_found')
   if (actor.residence === 'here') return actor
   if (actor.residence === 'replacing') throw actorClosed()
+  if (actor.residence === 'suspended') throw new ServiceError('actor_suspended')
   throw actor.residence === 'moved' ? new ServiceError('actor_moved') : actorMoving()
 }

@@ -42,9 +42,10 @@ export interface Transaction extends Queries {
 
 /**
  * Where an actor lives (docs/spec/moving.md): at this service; on its way to another one, and frozen; at another one; not yet
- * completely here; or here and closed, while an archive replaces its content (archive/replace-actor.ts).
+ * completely here; here and closed, while an archive replaces its content (archive/replace-actor.ts); or here and suspended by an operator
+ * (operator/suspension.ts).
  */
-export type Residence = 'here' | 'moving' | 'moved' | 'arriving' | 'replacing'
+export type Residence = 'here' | 'moving' | 'moved' | 'arriving' | 'replacing' | 'suspended'
 
 /** The members of the actor's row that quotas limit. */
 export type KeptCount = 'usedBytes' | 'usedNames' | 'usedItems'

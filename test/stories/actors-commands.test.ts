@@ -177,6 +177,7 @@ sessions       1
         creator: 'ada@example.com',
         createdAt: '2026-01-01T00:00:00.000Z',
         isProven: false,
+        isSuspended: false,
         properties: { count: 2, bytes: 27 },
         lists: { count: 1, items: 2, bytes: 25 },
         relationships: { count: 0, shown: [] },
@@ -242,12 +243,36 @@ export default seed
       })
     })
 
+    it('suspend closes the actor until resume, and sign-out ends the sessions of its owner', async () => {
+      await fill(async (app) => void (await createAda(app)))
+      assert.deepEqual(await run('suspend', 'ada'), {
+        code: 0,
+        signal: null,
+        stdout: 'Suspended actor ada.\n',
+        stderr: '',
+      })
+      assert.match((await run('show', 'ada')).stdout, /^suspended {6}by an operator: every request gets 403$/m)
+      await fill(async (app) => assert.rejects(async () => app.actors.get('ada'), { code: 'actor_suspended' }))
+      assert.equal((await run('sign-out', 'ada')).stdout, 'Ended 0 sessions.\n')
+      assert.deepEqual(JSON.parse((await run('resume', 'ada', '--json')).stdout), { actor: 'ada', done: 'resume' })
+      refused(await run('resume', 'ada'), 'Cannot resume the actor: it is not suspended.')
+      refused(await run('suspend', 'grace'), 'This actor does not exist.')
+      refused(await run('sign-out'), 'Cannot run troupe actors sign-out: expected the id of one actor.')
+      await fill(async (app) => assert.equal((await app.actors.get('ada'))?.id, 'ada'))
+    })
+
     it('refuse what they cannot do, in one sentence (OPS-09)', async () => {
       await fill(async (app) => void (await createAda(app)))
       place.write('value.ts', 'export default 7\n')
       const refusals: [args: string[], sentence: string][] = [
-        [[], 'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase or seed.'],
-        [['list'], 'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase or seed.'],
+        [
+          [],
+          'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out or seed.',
+        ],
+        [
+          ['list'],
+          'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out or seed.',
+        ],
         [['ls', 'ada'], 'Cannot run troupe actors ls: expected options only.'],
         [['ls', '--all'], 'Unknown option --all of troupe actors ls: troupe actors ls --help lists the options.'],
         [['ls', '--limit'], 'Cannot run troupe actors ls: --limit has a missing or unexpected value.'],

@@ -8,6 +8,9 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   import: async (args) => (await import('./archive-actor.ts')).importActorByCommand(args),
   delete: async (args) => (await import('./delete-actor.ts')).deleteActorByCommand(args),
   'renew-passphrase': async (args) => (await import('./renew-passphrase.ts')).renewPassphrase(args),
+  suspend: async (args) => (await import('./suspend-actor.ts')).actOnActor('suspend', args),
+  resume: async (args) => (await import('./suspend-actor.ts')).actOnActor('resume', args),
+  'sign-out': async (args) => (await import('./suspend-actor.ts')).actOnActor('sign-out', args),
   seed: async (args) => (await import('./seed-actors.ts')).seedActors(args),
 }
 
@@ -16,7 +19,7 @@ export async function actors(args: readonly string[]): Promise<number> {
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined)
     throw new UsageError(
-      'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase or seed.',
+      'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out or seed.',
     )
   return command(rest)
 }

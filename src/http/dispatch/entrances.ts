@@ -75,7 +75,7 @@ export class Entrances {
    * Finds the actor of the path.
    *
    * @throws ServiceError `actor_not_found`; `actor_moved` with its new address; `actor_moving` while it moves;
-   *   `unavailable` while its content is replaced; `unknown_kind`.
+   *   `unavailable` while its content is replaced; `actor_suspended`; `unknown_kind`.
    */
   async #resident(route: Route, exchange: Exchange<string, Params>): Promise<Actor> {
     const { actors, registry, movedTo, basePath } = this.#deps
@@ -88,7 +88,7 @@ export class Entrances {
     if (hasLeft && route.servesMoving === true && (await this.#isOwnerOf(found, exchange))) return found
     const moved = found === null || hasLeft ? await movedTo(id) : null
     if (moved !== null) throw actorMoved(moved, request, basePath)
-    throw notServed(id, found)
+    throw notServed(id, found, route)
   }
 
   #enterActor(
@@ -313,7 +313,14 @@ function actorMoved(
 }
 
 /** The error for an actor that is not here, or does not answer now. */
-function notServed(id: string, found: StoredActor | null): ServiceError {
+function notServed(id: string, found: StoredActor | null, { path }: Route): ServiceError {
   if (found === null) return new ServiceError('actor_not_found', `Actor ${quoted(id)} does not exist`)
+  if (found.residence === 'suspended') {
+    // A peer may end a subscription after 403. It retries after 503.
+    const isCallback = path.startsWith('/:actor/callbacks')
+    return isCallback
+      ? new ServiceError('unavailable', 'The actor accepts no callbacks now', { retryAfterSeconds: 3600 })
+      : new ServiceError('actor_suspended')
+  }
   return found.residence === 'replacing' ? actorClosed() : actorMoving()
 }

@@ -259,6 +259,9 @@ type FindAct = (request: Addressed) => NamedAct
 const operatorActs: ReadonlyMap<string, Act> = new Map([
   ['redrive', 'redrive'],
   ['operators', 'changeOperators'],
+  ['suspend', 'suspend'],
+  ['resume', 'resume'],
+  ['sign-out', 'signOutEverywhere'],
 ])
 
 /** Acts by the first segment of the path. */

@@ -48,12 +48,13 @@ function row(actor: ListedActorRow, words: Words): Html {
 
 export function operatedActorPage(values: OperatorActorValues, context: PageContext): Html {
   const { operator: words } = context.messages
-  const { creator, id, is_proven, created, last_used, form_action } = values
+  const { creator, id, is_proven, is_suspended, created, last_used } = values
   return operatorPage(
     values,
     { ...context, title: creator, section: '/actors', isBelow: true },
     html`<h1>${creator}</h1>
 <p class="lead">${is_proven ? words.proven : words.unproven}</p>
+${is_suspended ? html`<p class="notice"><strong>${words.suspended}.</strong> ${words.suspendedText}</p>` : ''}
 <p>${words.seen}</p>
 <section class="card" aria-labelledby="facts"><h2 id="facts">${words.facts}</h2><dl class="facts">
 <dt>${words.id}</dt><dd><code>${id}</code></dd>
@@ -65,16 +66,19 @@ export function operatedActorPage(values: OperatorActorValues, context: PageCont
 <dt>${words.subscriptions}</dt><dd>${words.subscribed(values.subscribers, values.subscribed)}</dd>
 <dt>${words.sessions}</dt><dd>${words.amount(values.sessions)}</dd></dl></section>
 ${quotaCard(values.quotas, context.messages)}
-${confirmation(
-  values,
-  {
-    action: form_action,
-    fields: { action: 'redrive' },
-    summary: words.redrive,
-    warning: words.redriveText,
-    button: words.redriveButton,
-  },
-  context.messages,
-)}`,
+${actions(values, context.messages)}`,
   )
+}
+
+function actions(values: OperatorActorValues, messages: Messages): Html {
+  const { operator: words } = messages
+  const form = (action: string, summary: string, warning: string, button = summary): Html =>
+    confirmation(
+      values,
+      { action: values.form_action, fields: { action }, summary, warning, button, isDanger: action === 'suspend' },
+      messages,
+    )
+  return html`${form('redrive', words.redrive, words.redriveText, words.redriveButton)}
+${form('sign_out', words.signOutEverywhere, words.signOutEverywhereText)}
+${values.is_suspended ? form('resume', words.resume, words.resumeText) : values.is_own ? '' : form('suspend', words.suspend, words.suspendText)}`
 }

@@ -5,7 +5,7 @@ import type { ActorPlace } from '../../actor/actor-store.ts'
 import type { ValuesOf } from '../../json/fields.ts'
 import { optional, stringField } from '../../json/fields.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
-import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
+import { type FlashMessage, noticeCookie } from '../../http/dispatch/flash-messages.ts'
 import type { OperatorExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { type HttpResponse, redirect } from '../../http/edge/response.ts'
@@ -150,6 +150,8 @@ export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchan
       ...values,
       id: facts.id,
       creator: shownText(facts.creator),
+      is_suspended: facts.isSuspended,
+      is_own: facts.id === exchange.operator.actorId,
       is_proven: facts.isProven,
       created: momentAt(facts.createdAt),
       last_used: facts.lastUsedAt === null || facts.lastUsedAt === 0 ? null : momentAt(facts.lastUsedAt),
@@ -173,10 +175,34 @@ export async function changeActor(
   exchange: Exchange<'id'> & Bodied<Params>,
 ): Promise<HttpResponse> {
   const sent = await exchange.body()
-  if (sent.get('action') !== 'redrive') throw formRefusal('the action is unknown')
   const { id } = exchange.params
-  await deps.reports.redrive(id, actOf(exchange))
-  return { ...redirect(302, `${deps.baseUrl}/admin/actors/${id}`), cookies: [noticeCookie('redriven')] }
+  const notice = await act(deps, exchange, sent.get('action'))
+  return { ...redirect(302, `${deps.baseUrl}/admin/actors/${id}`), cookies: [noticeCookie(notice)] }
+}
+
+async function act(
+  { reports }: OperatorPageDeps,
+  exchange: Exchange<'id'>,
+  action: string | undefined,
+): Promise<FlashMessage> {
+  const { id } = exchange.params
+  const by = actOf(exchange)
+  switch (action) {
+    case 'redrive':
+      await reports.redrive(id, by)
+      return 'redriven'
+    case 'suspend':
+      await reports.suspend(id, by, exchange.operator.actorId)
+      return 'actorSuspended'
+    case 'resume':
+      await reports.resume(id, by)
+      return 'actorResumed'
+    case 'sign_out':
+      await reports.signOut(id, by)
+      return 'signedOutEverywhere'
+    default:
+      throw formRefusal('the action is unknown')
+  }
 }
 
 export async function showDeliveries(deps: OperatorPageDeps, exchange: Exchange): Promise<HttpResponse> {

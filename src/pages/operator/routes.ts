@@ -84,7 +84,8 @@ function oneActorRoutes(deps: OperatorPageDeps): readonly Route[] {
       access: 'operator',
       page: true,
       freshSignIn: 'all',
-      summary: 'Retries the failed deliveries and background work of an actor (`redrive`)',
+      summary:
+        'Retries the failed deliveries and background work of an actor (`redrive`), ends the sessions of its owner (`sign_out`), suspends it (`suspend`) or resumes it (`resume`)',
       request: pageForm('action'),
       responses: formResponses,
       handler: (exchange) => changeActor(deps, exchange),

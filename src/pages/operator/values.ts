@@ -89,6 +89,10 @@ export interface OperatorActorsValues extends OperatorPageValues {
 export interface OperatorActorValues extends OperatorPageValues {
   readonly id: string
   readonly creator: string
+  /** True while every request of the actor is refused. */
+  readonly is_suspended: boolean
+  /** True for the actor of the operator. */
+  readonly is_own: boolean
   /** True after a person proved the creator to a provider. */
   readonly is_proven: boolean
   readonly created: Moment

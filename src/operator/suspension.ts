@@ -1,0 +1,74 @@
+/**
+ * Suspended actors: every request is refused, sessions have ended, and deliveries and background work pause. The data, the
+ * relationships and the credentials of programs stay (docs/decisions/226).
+ */
+import { lockResident, type Resident, setResidence } from '../actor/actor-store.ts'
+import { putEntries } from '../audit-log/audit-log-store.ts'
+import { ServiceError } from '../errors.ts'
+import { randomId } from '../secret/random.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import { deleteSessionsExcept } from '../token/token-store.ts'
+import { entryOf, type OperatorAct } from './act-entry.ts'
+
+export interface SuspensionDeps {
+  readonly store: Pick<Store, 'write' | 'now'>
+  /** Begins no further deliveries and background work of the actor. False while some runs. */
+  readonly pauseWork: (tx: Transaction, actorId: string, now: number) => Promise<boolean>
+  readonly beginWork: (tx: Transaction, actorId: string, now: number) => Promise<void>
+}
+
+/** @throws ServiceError `not_found`; `conflict` while the actor moves or its content is replaced. */
+export async function suspendActor({ store, pauseWork }: SuspensionDeps, id: string, act: OperatorAct): Promise<void> {
+  await store.write(async (tx) => {
+    const actor = await lockKnown(tx, id)
+    if (actor.residence !== 'here' && actor.residence !== 'suspended')
+      throw new ServiceError('conflict', 'Cannot suspend the actor: it is moving, or its content is being replaced')
+    await setResidence(tx, id, 'suspended')
+    // Running work ends by itself: its writes are refused, and it is not due again.
+    await pauseWork(tx, id, store.now())
+    await deleteSessionsExcept(tx, id, '')
+    await record(tx, store.now(), { id, act, path: '/admin/suspend' })
+  })
+}
+
+/** @throws ServiceError `not_found`; `conflict` when the actor is not suspended. */
+export async function resumeActor({ store, beginWork }: SuspensionDeps, id: string, act: OperatorAct): Promise<void> {
+  await store.write(async (tx) => {
+    const actor = await lockKnown(tx, id)
+    if (actor.residence !== 'suspended')
+      throw new ServiceError('conflict', 'Cannot resume the actor: it is not suspended')
+    await setResidence(tx, id, 'here')
+    await beginWork(tx, id, store.now())
+    await record(tx, store.now(), { id, act, path: '/admin/resume' })
+  })
+}
+
+/** Ends all sessions of the owner. Apps and API keys stay. @returns their number. @throws ServiceError `not_found` */
+export async function signOutEverywhere(
+  { store }: Pick<SuspensionDeps, 'store'>,
+  id: string,
+  act: OperatorAct,
+): Promise<number> {
+  return store.write(async (tx) => {
+    await lockKnown(tx, id)
+    const ended = await deleteSessionsExcept(tx, id, '')
+    await record(tx, store.now(), { id, act, path: '/admin/sign-out' })
+    return ended
+  })
+}
+
+async function lockKnown(tx: Transaction, id: string): Promise<Resident> {
+  const actor = await lockResident(tx, id)
+  if (actor === null) throw new ServiceError('not_found', 'This actor does not exist')
+  return actor
+}
+
+function record(
+  tx: Transaction,
+  now: number,
+  { id, act, path }: { readonly id: string; readonly act: OperatorAct; readonly path: string },
+): Promise<unknown> {
+  const about = { at: now, id: randomId(), callerName: '', times: 1, method: 'POST', path, device: act.device }
+  const entry = { ...entryOf(id, act), ...about }
+  return putEntries(tx, [entry])
+}
