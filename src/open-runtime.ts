@@ -25,6 +25,7 @@ import { KeyCheck } from './secret/key-check.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { CatchUpStore } from './store/catch-up-store.ts'
 import type { Store, StoreUsage } from './store/store.ts'
+import { type Migration, unknownFeatures } from './store/migrate.ts'
 import { TracedStore } from './store/traced-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
 import { systemTimers } from './timers.ts'
@@ -47,18 +48,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const { now } = store
   const keyCheck = new KeyCheck(store, keyRing, options.tables, now)
   let readReplicas: ReadReplicas
-  let incarnation: Incarnation
-  let redeclared: TypeRules
+  let looked: Awaited<ReturnType<typeof firstLook>>
   try {
     readReplicas = await openReadReplicas(store, config.readReplicas, database)
-    if (!(await keyCheck.fits())) throw unfitKeys(config)
-    incarnation = await startIncarnation(store, log)
-    const warning = plainHttpWarning({ baseUrl, config })
-    if (warning !== null) log.warn(warning)
-    await startAddress(store, baseUrl, log)
-    await rebuildLookups(store, new Set(config.indexedProperties))
-    redeclared = await startTypes(store, registry.trustTypes)
-    await startKinds(store, registry, log)
+    looked = await firstLook(options, { store, keyCheck, log })
   } catch (error) {
     await opened.close()
     throw error
@@ -74,6 +67,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     readReplicas,
     quotas,
     tables: options.tables,
+    featureMigrations: options.featureMigrations ?? [],
     now,
     timers,
     random: options.random ?? Math.random,
@@ -85,8 +79,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     live: new Live({ store, afterCommit: store.afterCommit, timers, now, log }),
     handles: new ActorHandles(),
     mail,
-    redeclared,
-    continued: continuedOf(incarnation),
+    redeclared: looked.redeclared,
+    continued: continuedOf(looked.incarnation),
   }
   return { runtime, keyCheck }
 }
@@ -99,6 +93,32 @@ function countingStore(
     refused: (quota) => metrics.quotaRefused(quota.name),
     near: (actorId) => mail.event({ kind: 'quota', actorId }),
   })
+}
+
+/** Checks the database and compares it with the settings and declarations. */
+async function firstLook(
+  { config, baseUrl, registry, featureMigrations = [] }: RuntimeOptions,
+  { store, keyCheck, log }: { readonly store: Store; readonly keyCheck: KeyCheck; readonly log: Log },
+): Promise<{ readonly incarnation: Incarnation; readonly redeclared: TypeRules }> {
+  if (!(await keyCheck.fits())) throw unfitKeys(config)
+  const incarnation = await startIncarnation(store, log)
+  const warning = plainHttpWarning({ baseUrl, config })
+  if (warning !== null) log.warn(warning)
+  await startAddress(store, baseUrl, log)
+  await warnOfLeftFeatures(store, featureMigrations, log)
+  await rebuildLookups(store, new Set(config.indexedProperties))
+  const redeclared = await startTypes(store, registry.trustTypes)
+  await startKinds(store, registry, log)
+  return { incarnation, redeclared }
+}
+
+/** A feature that the application no longer has keeps its tables, whose rows end only with their actors. */
+async function warnOfLeftFeatures(store: Store, known: readonly Migration[], log: Log): Promise<void> {
+  for (const feature of await unknownFeatures(store, known))
+    log.warn(
+      { feature },
+      `The database has tables of the feature ${feature}, which this application does not have: their rows stay, and archives and moves leave them out`,
+    )
 }
 
 function openDatabase({ config, inMemory }: RuntimeOptions, database: Omit<StoreOptions, 'url'>): Promise<Store> {
@@ -123,7 +143,7 @@ function continuedOf({ previous, beganAt }: Incarnation): Runtime['continued'] {
 }
 
 function databaseOptions(
-  { config, now, onQuery, openFile, databaseWaitMs = 0 }: RuntimeOptions,
+  { config, now, onQuery, openFile, databaseWaitMs = 0, featureMigrations = [] }: RuntimeOptions,
   log: Log,
   metrics: Metrics,
 ): Omit<StoreOptions, 'url'> {
@@ -136,6 +156,7 @@ function databaseOptions(
     lockTimeoutMs: config.storeTimeoutSeconds * 1000,
     now,
     openFile,
+    featureMigrations,
     log: (level, message, cause) => log[level]({ error: cause }, message),
     onQuery: (sql) => {
       metrics.statementRun()

@@ -9,7 +9,7 @@ import { StoreStartError } from './store/start-error.ts'
 import type { DatabaseFileOptions } from './store/sqlite/database-file.ts'
 import type { QueryObserver, Store, StoreLog } from './store/store.ts'
 import { type Placements, placementsWith } from './table/placement.ts'
-import type { Table, WithTables } from './table/table.ts'
+import type { WithTables } from './table/table.ts'
 
 /** The schema of the tables on PostgreSQL, unless another is configured. */
 export const defaultSchema = 'troupe'
@@ -48,6 +48,8 @@ export interface StoreOptions {
   readonly log?: StoreLog
   /** The migrations to run. Default: the migrations of this release. */
   readonly migrations?: readonly Migration[]
+  /** The migrations of features that the application adds, which run after `migrations`. Default: none. */
+  readonly featureMigrations?: readonly Migration[]
 }
 
 /**
@@ -67,10 +69,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
+function migrationsOf({ migrations, featureMigrations = [] }: StoreOptions): readonly Migration[] {
+  return [...(migrations ?? readMigrations()), ...featureMigrations]
+}
+
 async function openDriver(options: StoreOptions): Promise<Store> {
   const log: StoreLog = options.log ?? (() => {})
   const lockTimeoutMs = options.lockTimeoutMs ?? 5_000
-  const migrations = options.migrations ?? readMigrations()
+  const migrations = migrationsOf(options)
   const mustExist = options.mustExist ?? false
   if (options.url.startsWith('sqlite:')) {
     const { openSqliteStore } = await import('./store/sqlite/sqlite-store.ts')
@@ -135,9 +141,14 @@ export async function compactStore(
 }
 
 /** Opens an empty store in the memory of this process. Its data ends with the store. No URL names this store. */
-export async function openStoreInMemory({ now, onQuery }: Pick<StoreOptions, 'now' | 'onQuery'>): Promise<Store> {
+export async function openStoreInMemory({
+  now,
+  onQuery,
+  featureMigrations = [],
+}: Pick<StoreOptions, 'now' | 'onQuery' | 'featureMigrations'>): Promise<Store> {
   const { openMemoryStore } = await import('./store/sqlite/memory-store.ts')
-  return openMemoryStore({ migrations: readMigrations(), now, onQuery: published('sqlite', onQuery) })
+  const migrations = [...readMigrations(), ...featureMigrations]
+  return openMemoryStore({ migrations, now, onQuery: published('sqlite', onQuery) })
 }
 
 /** How long a read waits for a connection to a read replica before the database itself answers (milliseconds). */
@@ -237,7 +248,7 @@ export interface ScaleTitle {
 
 /** Distributes the tables of a PostgreSQL database over a Citus cluster, or lists the missing steps. */
 export async function scaleStore(
-  { url, schema = defaultSchema, tables }: Pick<StoreOptions, 'url' | 'schema'> & WithTables,
+  { url, schema = defaultSchema, ...tables }: Pick<StoreOptions, 'url' | 'schema'> & WithTables,
   { shards, isDry }: { readonly shards: number; readonly isDry: boolean },
   onStep: (step: ScaleTitle) => void,
 ): Promise<void> {
@@ -251,13 +262,16 @@ export async function scaleStore(
 export async function missingScaleSteps({
   url,
   schema = defaultSchema,
-  tables,
+  ...tables
 }: Pick<StoreOptions, 'url' | 'schema'> & WithTables): Promise<readonly ScaleTitle[] | null> {
   if (!/^postgres(ql)?:/.test(url)) return null
   const { missingSteps } = await import('./store/postgres/scale.ts')
   return missingSteps(url, { ...declared(tables), schema })
 }
 
-function declared(tables: readonly Table[]): { migrations: Migration[]; placements: Placements } {
-  return { migrations: readMigrations(), placements: placementsWith(tables) }
+function declared({ tables, featureMigrations = [] }: WithTables): {
+  migrations: Migration[]
+  placements: Placements
+} {
+  return { migrations: [...readMigrations(), ...featureMigrations], placements: placementsWith(tables) }
 }

@@ -14,7 +14,7 @@ import type { KeyRing } from './secret/key-ring.ts'
 import type { CatchUpStore } from './store/catch-up-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
 import type { StoreOptions } from './open-store.ts'
-import type { QueryObserver, Store } from './store/store.ts'
+import type { Migration, QueryObserver, Store } from './store/store.ts'
 import type { Table, WithTables } from './table/table.ts'
 import type { Timers } from './timers.ts'
 
@@ -31,6 +31,8 @@ export interface Runtime {
   readonly quotas: Quotas
   /** The tables of features. */
   readonly tables: readonly Table[]
+  /** The migrations of features that the application adds. */
+  readonly featureMigrations: readonly Migration[]
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
   readonly timers: Timers

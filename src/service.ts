@@ -5,6 +5,7 @@ import type { BearerKind } from './auth/authenticate.ts'
 import { createHttp } from './service/create-http.ts'
 import { toFetch } from './http/edge/fetch.ts'
 import type { Handle } from './http/edge/request.ts'
+import { requireOwnRoutes } from './service/own-routes.ts'
 import { requireFolder } from './http/edge/content/static-files.ts'
 import { Catalogues } from './mcp/catalogue/catalogues.ts'
 import { keyRingOf, openRuntime } from './open-runtime.ts'
@@ -24,12 +25,12 @@ import { requireUsableSignIns, unprovableOperators } from './sign-in/own/usable-
 import type { Store } from './store/store.ts'
 import { connectHandles } from './api/create.ts'
 import type { Feature } from './features/feature.ts'
-import { handleMembersOf, startFeatures, tablesOfFeatures } from './features/features.ts'
+import { handleMembersOf, schemaOfFeatures, startFeatures, tablesOfFeatures } from './features/features.ts'
 import { builtInFeatures } from './features/list.ts'
 import type { ChangeSink } from './property/change.ts'
 import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.ts'
 
-export interface ServiceOptions extends Omit<RuntimeOptions, 'tables'>, RoomOptions {
+export interface ServiceOptions extends Omit<RuntimeOptions, 'tables' | 'featureMigrations'>, RoomOptions {
   /** Default: the features of the service. */
   readonly features?: readonly Feature[]
   /** Receives the changes of every write inside its transaction. */
@@ -69,7 +70,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { features = builtInFeatures, changeSink } = options
   const groups = groupsWith(features.flatMap(({ pages }) => pages ?? []))
   const pages = pageSet(options.pages ?? {}, { groups, templates, languages })
-  const { runtime, keyCheck } = await openRuntime({ ...options, tables: tablesOfFeatures(features) })
+  const { runtime, keyCheck } = await openRuntime({ ...options, ...schemaOfFeatures(features) })
   const rooms = createRooms(runtime, options, catalogues, languages)
   warnOfOperators(options, rooms)
   const started = startFeatures(features, rooms)
@@ -121,6 +122,8 @@ async function findProblems(options: ServiceOptions, problems: Problems): Promis
   const sendsMail = problems.collect(() => features.some((feature) => feature.sendsMail(options)), true)
   problems.collect(() => ratesOf(config), null)
   problems.collect(() => requireUsableSignIns({ config, plans, registry, baseUrl, sendsMail }), null)
+  const facts = { ...options, tables: tablesOfFeatures(features) }
+  problems.collect(() => requireOwnRoutes(features, facts), undefined)
   for (const name of config.admins) problems.collect(() => nameOfOperator(name), null)
   if (config.secretKeys !== null) await problems.collectLater(() => keyRingOf(config), null)
   const { singlePage, templates } = config

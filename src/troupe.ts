@@ -23,7 +23,12 @@ import { Registry } from './app/registry.ts'
 import { systemActorId } from './authorization-server/client.ts'
 import { clientsHandle } from './api/clients.ts'
 import { Problems } from './config/config-error.ts'
+import { featureOf } from './app-feature/define.ts'
+import type { AppFeature } from './app-feature/definition.ts'
 import { readConfig, type ServiceConfig } from './features/config.ts'
+import type { Feature } from './features/feature.ts'
+import { optionsOfFeatures } from './features/features.ts'
+import { fittingFeatures } from './features/fit.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
 import { actorClosed, ServiceError } from './errors.ts'
@@ -56,6 +61,8 @@ export interface TroupeOptions extends Partial<ServiceConfig>, Partial<Omit<Iden
    * address selects or creates the actor of the user.
    */
   readonly authenticate?: Authenticate
+  /** Features beside those of the service, which `defineFeature` of `troupe/feature` made. @experimental */
+  readonly features?: readonly AppFeature[]
   /** The environment variables to read settings from; `{}` reads none. Default: the environment of the process. */
   readonly env?: Environment
 }
@@ -127,10 +134,16 @@ export type Replaceable = Pick<
 export class App extends ActorDeclarations {
   readonly #options: TroupeOptions
   readonly #replaced: Replaceable
+  /**
+   * The features of the service and of the application, for commands.
+   *
+   * @internal
+   */
+  readonly features: readonly Feature[]
   #service: Promise<Service> | undefined
   readonly #servers: Listening[] = []
 
-  /** @throws ConfigError when the options have no type. */
+  /** @throws ConfigError when the options have no type, or a feature does not fit. */
   constructor(options: TroupeOptions)
   /** @internal */
   constructor(options: TroupeOptions, replaced: Replaceable)
@@ -139,6 +152,7 @@ export class App extends ActorDeclarations {
     requireType(options.type)
     this.#options = options
     this.#replaced = replaced
+    this.features = featuresOf(options, replaced)
   }
 
   // Declarations of the whole application
@@ -377,10 +391,11 @@ export class App extends ActorDeclarations {
       console: _console,
       signIn: _signIn,
       authenticate: _authenticate,
+      features: _features,
       env,
       ...config
     } = options
-    return readConfig(config, env ?? processEnvironment(), problems)
+    return readConfig(config, env ?? processEnvironment(), problems, optionsOfFeatures(this.features))
   }
 
   async #create(
@@ -423,6 +438,7 @@ export class App extends ActorDeclarations {
       pages,
       console,
       ...replaced,
+      features: featuresOf(options, replaced),
     })
   }
 
@@ -444,6 +460,11 @@ export class App extends ActorDeclarations {
     const rules = { ...config, offered: ownSignInsOf(config, declared) }
     return { plans, deepLinks: problems.collect(() => ownDeepLinks(signIn ?? [], env, rules), deepLinks) }
   }
+}
+
+/** The features of the service and of the application. @throws ConfigError */
+function featuresOf({ features = [] }: TroupeOptions, { features: others }: Replaceable): readonly Feature[] {
+  return fittingFeatures(features.map(featureOf), others)
 }
 
 interface ChosenSignIn {

@@ -39,6 +39,10 @@ const startModules = [
   'actor/lookup',
   'actor/passphrases',
   'actor/system-actor',
+  'app-feature/define',
+  'app-feature/page',
+  'app-feature/request',
+  'app-feature/table',
   'archive/archive-reader',
   'archive/archived-content',
   'archive/check-archive',
@@ -52,9 +56,13 @@ const startModules = [
   'authorization-server/client',
   'authorization-server/client-store',
   'cli/output',
+  'cli/project/known-project',
   'cli/stop-signal',
   'cli/usage-error',
   'cli/welcome',
+  'config/config',
+  'config/env',
+  'config/option',
   'history/history-store',
   'json/is-record',
   'list/removed-lists',
@@ -87,9 +95,12 @@ const startModules = [
   'sign-in/own/usable-sign-ins',
   'sign-in/provider',
   'store/lock-actor',
+  'store/migrate',
   'store/portable',
+  'store/schema-text',
   'store/sqlite/failure',
   'subscription/scope',
+  'table/placement',
   'token/one-time',
   'token/tokens',
   'trust/names/reserved-names',
@@ -101,7 +112,7 @@ const isStartModule = new RegExp(`/src/(${startModules.join('|')})\\.ts$`)
 const inside = [...bundled, '@oxc-project/runtime']
 
 /** The files that package.json and bin name. Every other module becomes part of them, or of a file that they import. */
-const entries = ['index', 'handles', 'mcp', 'pages', 'testing', 'client', 'react', 'cli/main']
+const entries = ['index', 'handles', 'mcp', 'pages', 'feature', 'testing', 'client', 'react', 'cli/main']
 
 function packageEntries(root: string): Readonly<Record<string, string>> {
   return Object.fromEntries(entries.map((name) => [name, join(root, 'src', `${name}.ts`)]))

@@ -41,6 +41,7 @@ const groups: readonly Group[] = [
       'database',
       'secretKeys',
       'databaseSchema',
+      'app',
       'readReplicas',
       'workers',
       'storeTimeoutSeconds',

@@ -41,7 +41,7 @@ export interface BackupFacts {
   readonly release: string
   readonly dialect: 'sqlite' | 'postgres'
   /** The migrations of the database. */
-  readonly schema: readonly { readonly number: number; readonly checksum: string }[]
+  readonly schema: readonly { readonly number: number; readonly checksum: string; readonly feature?: string }[]
   /** The incarnation of which the backup is a copy. */
   readonly incarnation: string
   /** The time of the copy, in ISO 8601. */

@@ -7,7 +7,7 @@ import type { FileBytes } from '../object/file-bytes.ts'
 import { findIncarnation, markCopy } from '../incarnation/incarnation.ts'
 import { copySqliteFile, openStore } from '../open-store.ts'
 import { release } from '../release.ts'
-import { type Migration, readMigrations } from '../store/migrate.ts'
+import { migratedFeatures, type Migration, readMigrations } from '../store/migrate.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Table, WithTables } from '../table/table.ts'
 import {
@@ -111,10 +111,13 @@ async function copySqlite(
 }
 
 /** One snapshot of the server, so that all tables are of the same moment. */
-function copyPostgres({ store, tables: ofFeatures }: BackupDeps, folder: BackupFolder): Promise<CopiedDatabase> {
+function copyPostgres(
+  { store, tables: ofFeatures, featureMigrations = [] }: BackupDeps,
+  folder: BackupFolder,
+): Promise<CopiedDatabase> {
   return store.snapshot(async (q) => {
     const tables: BackupTable[] = []
-    for (const table of await tablesInOrder(readMigrations())) {
+    for (const table of await tablesInOrder([...readMigrations(), ...featureMigrations])) {
       let rows = 0
       const lines = zippedLines(rowLines(q, table), (more) => (rows += more))
       const part = await folder.put(`tables/${table.name}.jsonl.gz`, lines)
@@ -134,7 +137,13 @@ async function describe(
     'SELECT number, checksum FROM schema_migrations ORDER BY number',
   )
   const incarnation = (await findIncarnation(q))?.id ?? 'none'
-  return { schema, incarnation, actors, list: await folder.put(fileList, listText(neededObjects(q, tables))) }
+  const ofFeatures = await migratedFeatures(q)
+  return {
+    schema: [...schema, ...ofFeatures],
+    incarnation,
+    actors,
+    list: await folder.put(fileList, listText(neededObjects(q, tables))),
+  }
 }
 
 async function* listText(objects: AsyncIterable<ListedObject>): AsyncGenerator<Uint8Array, void> {

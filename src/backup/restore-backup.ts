@@ -26,6 +26,8 @@ import { insertLines } from './table-rows.ts'
 export interface RestoreTarget extends Pick<StoreOptions, 'url' | 'schema'> {
   readonly bytes: FileBytes
   readonly hasFiles: boolean
+  /** The migrations of features that the application adds. */
+  readonly featureMigrations?: readonly Migration[]
   /** Tests wrap the store of PostgreSQL. Default: `openStore`. */
   readonly open?: typeof openStore
 }
@@ -72,7 +74,7 @@ export async function restoreBackup(
   const dialect = target.url.startsWith('sqlite:') ? 'sqlite' : 'postgres'
   if (facts.dialect !== dialect)
     throw damaged(folder.path, `it is of ${nameOf(facts.dialect)}, and DATABASE_URL names ${nameOf(dialect)}`)
-  const migrations = migrationsOf(folder, facts)
+  const migrations = migrationsOf(folder, facts, target.featureMigrations)
   if (!target.hasFiles && facts.files.count > 0)
     throw new ServiceError('conflict', 'Cannot restore the backup: it has files, and TROUPE_FILES names no storage')
   if (dialect === 'sqlite') requireNoDatabase(sqlitePath(target.url))
@@ -91,13 +93,23 @@ function nameOf(dialect: BackupFacts['dialect']): string {
 }
 
 /** Returns the migrations that the database of the backup had. The next start runs the later ones. */
-function migrationsOf(folder: BackupFolder, { schema, release }: BackupFacts): readonly Migration[] {
-  const known = readMigrations()
-  return schema.map(({ number, checksum }) => {
-    const found = known.find((migration) => migration.number === number && migrationChecksum(migration) === checksum)
-    if (found === undefined)
-      throw damaged(folder.path, `release ${release} made it, with a schema that this release does not know`)
-    return found
+function migrationsOf(
+  folder: BackupFolder,
+  { schema, release }: BackupFacts,
+  ofFeatures: readonly Migration[] = [],
+): readonly Migration[] {
+  const known = [...readMigrations(), ...ofFeatures]
+  return schema.map(({ number, checksum, feature }) => {
+    const found = known.find(
+      (one) => one.feature === feature && one.number === number && migrationChecksum(one) === checksum,
+    )
+    if (found !== undefined) return found
+    throw damaged(
+      folder.path,
+      feature === undefined
+        ? `release ${release} made it, with a schema that this release does not know`
+        : `it has schema ${number} of the feature ${feature}, which is unknown here: set TROUPE_APP to the application that has it`,
+    )
   })
 }
 

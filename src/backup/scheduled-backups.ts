@@ -15,7 +15,7 @@ export function createScheduledBackups(
   runtime: Runtime,
   { bytes, shutdownMs }: { readonly bytes: FileBytes; readonly shutdownMs: number },
 ): Schedules | null {
-  const { config, store, log, now, timers, metrics, tables } = runtime
+  const { config, store, log, now, timers, metrics } = runtime
   const { backups: root, backupsEveryHours, backupsKept: kept } = config
   metrics.gauge(
     {
@@ -42,7 +42,9 @@ export function createScheduledBackups(
     handler: async ({ scheduledAt, signal }) => {
       // A start loads little (docs/decisions/059).
       const { runBackup } = await import('./run-backup.ts')
-      const deps = { store, now, timers, url: config.database, bytes, hasFiles: hasFileStorage(config), log, tables }
+      const { tables, featureMigrations } = runtime
+      const hasFiles = hasFileStorage(config)
+      const deps = { store, now, timers, url: config.database, bytes, hasFiles, log, tables, featureMigrations }
       await runBackup(deps, { root, scheduledAt, kept, signal })
     },
   }

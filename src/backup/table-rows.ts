@@ -6,9 +6,12 @@ import type { Migration } from '../store/migrate.ts'
 import type { SchemaTable } from '../store/schema-text.ts'
 import type { Param, Queries, Transaction } from '../store/store.ts'
 
+/** Migrations write its rows. */
+const migrationsTable = 'feature_migration'
+
 /** The tables of the service with data, each after those that it refers to. */
 export async function tablesInOrder(migrations: readonly Migration[]): Promise<readonly SchemaTable[]> {
-  const left = await tablesOf(migrations)
+  const left = (await tablesOf(migrations)).filter(({ name }) => name !== migrationsTable)
   const ordered: SchemaTable[] = []
   const isDone = (name: string): boolean => ordered.some((table) => table.name === name)
   while (left.length > 0) {

@@ -5,7 +5,6 @@ import { completeFile, startOfRun } from '../archive/scheduled/export-place.ts'
 import { openExportPlace } from '../archive/scheduled/scheduled-exports.ts'
 import { newestBackup } from '../backup/run-backup.ts'
 import { ConfigError } from '../config/config.ts'
-import { resolveConfig } from '../features/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { strayObjects, wrongContents } from '../object/compare-contents.ts'
@@ -20,7 +19,6 @@ import { release } from '../release.ts'
 import { contentKindsOf } from '../table/table.ts'
 import { recount } from '../quota/recount.ts'
 import { quotasWith } from '../quotas.ts'
-import { builtInTables } from '../features/features.ts'
 import { tryServer } from '../features/mail/check.ts'
 import { damagedValues } from '../property/maintenance/damaged-values.ts'
 import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
@@ -31,6 +29,7 @@ import { ConfiguredProviders, environmentProviders, outsidePlans } from '../sign
 import { KeySets } from '../sign-in/providers/key-sets.ts'
 import { Outbound } from '../sign-in/providers/outbound.ts'
 import { createLog } from '../observe/log.ts'
+import { unknownFeatures } from '../store/migrate.ts'
 import { NotCreatedError, StoreStartError } from '../store/start-error.ts'
 import type { Store } from '../store/store.ts'
 import { addressProblem } from './public-address.ts'
@@ -39,6 +38,7 @@ import { publicUrlOf } from './existing-store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
 import { peersLine, print, timeText } from './output.ts'
+import { projectConfig, projectTables } from './project/known-project.ts'
 
 const maxNamed = 100
 
@@ -53,7 +53,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(
     `troupe    ${release} on Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'of the runtime'}`,
   )
-  const config = resolveConfig({}, processEnvironment())
+  const config = projectConfig()
   print(`mode      ${config.mode}`)
   print(`address   ${publicUrlOf(config)}`)
   const warning = plainHttpWarning({ baseUrl: publicUrlOf(config), config })
@@ -109,13 +109,13 @@ async function checkFromOutside(
   const keyRing =
     actor === undefined || settingIn(env, 'TROUPE_SECRET_KEYS', { secret: true }) === null
       ? null
-      : await keyRingOf(resolveConfig({}, env))
+      : await keyRingOf(projectConfig())
   return checkDeployment({ address, actorId: actor, login: env['DOCTOR_LOGIN'], keyRing, isJson: json === true })
 }
 
 /** Asks the public address of the running service. @throws ConfigError when it does not lead to a service with these keys. */
 async function checkAddress(): Promise<number> {
-  const config = resolveConfig({}, processEnvironment())
+  const config = projectConfig()
   const baseUrl = publicUrlOf(config)
   const problem = await addressProblem(baseUrl, { keyRing: await keyRingOf(config) })
   if (problem !== null) throw new ConfigError(problem)
@@ -128,7 +128,8 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   const url = config.database
   let store: Store
   try {
-    store = await openStore({ url, schema: config.databaseSchema, workers: 1, mustExist: true })
+    const { featureMigrations } = projectTables()
+    store = await openStore({ url, schema: config.databaseSchema, workers: 1, mustExist: true, featureMigrations })
   } catch (error) {
     if (error instanceof NotCreatedError) return error.message
     throw error
@@ -136,7 +137,8 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   try {
     await store.ping()
     if (store.dialect === 'sqlite') await requireSound(store, url)
-    if (!(await ringFits(store, ring, builtInTables))) throw unfitKeys(config)
+    if (!(await ringFits(store, ring, projectTables().tables))) throw unfitKeys(config)
+    await reportFeatures(store)
     const place = await placeOf(config)
     await reportPeers(store, publicUrlOf(config))
     if (isDeep) {
@@ -151,6 +153,12 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   } finally {
     await store.close()
   }
+}
+
+/** A start without a feature works, and commands that would leave out its rows do not. */
+async function reportFeatures(store: Store): Promise<void> {
+  for (const feature of await unknownFeatures(store, projectTables().featureMigrations))
+    print(`features  ${feature}: the database has its tables, and TROUPE_APP names no application that has it`)
 }
 
 /** Names the address that peers know when it is another one, and counts the peers that learn, or do not learn, an address. */
@@ -176,7 +184,7 @@ async function continuationOf(store: Store): Promise<string> {
 /** Corrects what quotas count, and names what was wrong. */
 async function correctCounts(store: Store): Promise<void> {
   let corrected = 0
-  await recount(store, quotasWith(builtInTables), ({ actorId, quota, counted, used }) => {
+  await recount(store, quotasWith(projectTables().tables), ({ actorId, quota, counted, used }) => {
     corrected += 1
     if (corrected <= maxNamed) print(`corrected actor ${actorId}: ${used} ${quota.unit}, and not ${counted}`)
   })
@@ -261,7 +269,7 @@ function recentOne(what: 'backup' | 'export', age: number, everyHours: number): 
 
 /** @throws StoreStartError for a database whose tables are only partly distributed. */
 async function placeOf({ database: url, databaseSchema: schema }: Config): Promise<string> {
-  const missing = await missingScaleSteps({ url, schema, tables: builtInTables })
+  const missing = await missingScaleSteps({ url, schema, ...projectTables() })
   if (missing === null) return ''
   const [first] = missing
   if (first !== undefined)
@@ -288,7 +296,7 @@ async function requireIntactValues(store: Store, url: string): Promise<void> {
 /** Decrypts every secret. @throws StoreStartError for secrets that no configured key decrypts. */
 async function requireReadableSecrets(store: Store, ring: KeyRing, url: string): Promise<void> {
   let count = 0
-  for await (const reason of unreadableSecrets(store, ring, builtInTables)) {
+  for await (const reason of unreadableSecrets(store, ring, projectTables().tables)) {
     count += 1
     if (count <= maxNamed) print(`secret    ${reason}`)
   }
@@ -306,7 +314,7 @@ async function requireReadableSecrets(store: Store, ring: KeyRing, url: string):
  */
 async function requireContents(store: Store, config: Config): Promise<void> {
   const bytes = openFileBytes(config, false)
-  const contents = contentKindsOf(builtInTables)
+  const contents = contentKindsOf(projectTables().tables)
   let wrong = 0
   let stray = 0
   const name = (count: number, line: string): void => {

@@ -1,8 +1,6 @@
 /** `troupe import-actingweb`: takes over a PostgreSQL database of the Python library ActingWeb 3.x. */
 import { importActors, type ImportDeps, type ImportReport } from '../actingweb-import/import-actors.ts'
 import { SourceDatabase } from '../actingweb-import/source.ts'
-import { resolveConfig } from '../features/config.ts'
-import { processEnvironment } from '../config/env.ts'
 import { createLog } from '../observe/log.ts'
 import type { Config } from '../config/options.ts'
 import { openStore, openStoreInMemory } from '../open-store.ts'
@@ -13,6 +11,7 @@ import { commandArgs } from './command-args.ts'
 import { counted, counts, print, printJson, printable, progressTo } from './output.ts'
 import { withRestoring } from './copies/restoring.ts'
 import { UsageError } from './usage-error.ts'
+import { commandConfig } from './project/known-project.ts'
 
 /** Actors that come in at the same time. */
 const lanes = 4
@@ -95,7 +94,7 @@ async function run(
   choices: Pick<ImportDeps, 'companions' | 'signIns'>,
   isDryRun: boolean,
 ): Promise<ImportReport> {
-  const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
+  const config = commandConfig()
   const store = await openTarget(config, isDryRun)
   try {
     const { now } = store

@@ -1,20 +1,17 @@
 /** `troupe keys`: generates encryption keys, and encrypts the stored secrets again with the first key. */
-import { resolveConfig } from '../features/config.ts'
-import { processEnvironment } from '../config/env.ts'
-import { builtInTables } from '../features/features.ts'
 import { sealedColumnsWith } from '../secret/sealed-columns.ts'
 import { forgetKeys } from '../secret/forgotten-keys.ts'
 import { ringFits, unopenedSecrets } from '../secret/key-check.ts'
 import { generateKey, type KeyRing } from '../secret/key-ring.ts'
 import { resealAll } from '../secret/reseal.ts'
 import { keyRingOf, unfitKeys } from '../open-runtime.ts'
-import { openStore } from '../open-store.ts'
 import type { Store } from '../store/store.ts'
 import { commandArgs } from './command-args.ts'
 import { isConfirmed } from './confirm.ts'
 import { withExistingStore } from './existing-store.ts'
 import { counted, print, printError, printJson } from './output.ts'
 import { UsageError } from './usage-error.ts'
+import { commandConfig, openExistingStore, projectTables } from './project/known-project.ts'
 
 export async function keys(args: readonly string[]): Promise<number> {
   const [what, ...more] = args
@@ -38,13 +35,12 @@ function newKey(): number {
 }
 
 async function rotate(): Promise<number> {
-  const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
-  // `mustExist`: with a wrong DATABASE_URL, "0 secrets" would lead the operator to remove a key that is still needed.
-  const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
+  const config = commandConfig()
+  const store = await openExistingStore(config)
   try {
     const ring = await keyRingOf(config)
-    if (!(await ringFits(store, ring, builtInTables))) throw unfitKeys(config)
-    const { resealed } = await resealAll(store, ring, builtInTables)
+    if (!(await ringFits(store, ring, projectTables().tables))) throw unfitKeys(config)
+    const { resealed } = await resealAll(store, ring, projectTables().tables)
     print(
       `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} now encrypted with key ${ring.currentId}; you can remove the keys after it.`,
     )
@@ -74,7 +70,7 @@ const coreMeanings: Readonly<Record<string, string>> = {
 }
 
 function meaningOf(field: string): string {
-  const column = sealedColumnsWith(builtInTables).find((one) => `${one.table}.${one.column}` === field)
+  const column = sealedColumnsWith(projectTables().tables).find((one) => `${one.table}.${one.column}` === field)
   return column?.meaning ?? coreMeanings[field] ?? field
 }
 
@@ -123,7 +119,7 @@ async function lostSecrets(
   const keyIds = new Set<string>()
   let damaged = 0
   let wrong = ''
-  for await (const { field, keyId } of unopenedSecrets(store, ring, builtInTables)) {
+  for await (const { field, keyId } of unopenedSecrets(store, ring, projectTables().tables)) {
     if (keyId === null) continue
     if (ring.keys.has(keyId)) {
       damaged += 1
@@ -134,7 +130,7 @@ async function lostSecrets(
     fields[field] = (fields[field] ?? 0) + 1
   }
   // Another key with the id of the lost one would keep the start from telling them apart.
-  if (damaged > 0 && !(await ringFits(store, ring, builtInTables)))
+  if (damaged > 0 && !(await ringFits(store, ring, projectTables().tables)))
     throw new UsageError(
       `Cannot forget the key ${wrong}: a configured key has its id, and did not encrypt the stored secrets. Give the new key another id, as troupe keys new does.`,
     )

@@ -4,12 +4,13 @@ import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { codeFolder } from '../release.ts'
 import { App } from '../troupe.ts'
+import { useFeatures } from './project/known-project.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Folder of this service's own code. */
 const ownFolder = fileURLToPath(codeFolder)
 
-/** @throws UsageError for a file that is missing, fails, or exports no application. */
+/** Commands work with the features of the application then. @throws UsageError for a file that is missing, fails, or exports no application. */
 export async function loadApplication(file: string): Promise<App> {
   const path = resolve(file)
   if (!existsSync(path)) throw new UsageError(`Cannot load ${path}: the file does not exist.`)
@@ -19,6 +20,7 @@ export async function loadApplication(file: string): Promise<App> {
   const app = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
   if (!(app instanceof App))
     throw new UsageError(`Cannot run ${path}: it must export an application by default: export default troupe({ … })`)
+  useFeatures(app.features)
   return app
 }
 

@@ -1,5 +1,7 @@
 /** The command line. Each command returns its exit code; an operator's mistake prints one sentence to standard error. */
+import { existsSync } from 'node:fs'
 import { ConfigError } from '../config/config.ts'
+import { processEnvironment } from '../config/env.ts'
 import { ServiceError } from '../errors.ts'
 import { ListenError } from '../http/edge/server.ts'
 import { commit, release } from '../release.ts'
@@ -302,14 +304,35 @@ export async function main(args: readonly string[]): Promise<number> {
     const found = Object.hasOwn(commands, command) ? commands[command] : undefined
     if (found === undefined)
       throw new UsageError(`Unknown command ${JSON.stringify(command)}: troupe --help lists the commands.`)
-    if (rest.some((word) => word === '--help' || word === '-h')) return show(usage[command] ?? help)
+    if (rest.some((word) => word === '--help' || word === '-h'))
+      return show(`${usage[command] ?? help}${await featureSettings(command, rest)}`)
     const option = rest.find((word) => word.startsWith('-'))
     if (option !== undefined && !readsOptions.has(command))
       throw new UsageError(`Unknown option ${option} of troupe ${command}: settings come from the environment.`)
+    if (!withoutProject.has(command)) await loadProject()
     return await found(rest)
   } catch (error) {
     return fail(error)
   }
+}
+
+/** Commands that load their application themselves, or need none. */
+const withoutProject: ReadonlySet<string> = new Set(['connect', 'dev', 'new', 'serve', 'setup', 'shadow'])
+
+/** Loads the application that TROUPE_APP names, for its features. */
+async function loadProject(file = processEnvironment()['TROUPE_APP'] ?? ''): Promise<void> {
+  if (file !== '') await (await import('./load-application.ts')).loadApplication(file)
+}
+
+/** The settings of features that the application adds, for the help of a command. */
+async function featureSettings(command: string, words: readonly string[]): Promise<string> {
+  const named = command === 'dev' || command === 'serve' ? words.find((word) => !word.startsWith('-')) : undefined
+  const file = named ?? processEnvironment()['TROUPE_APP'] ?? ''
+  if (!existsSync(file)) return ''
+  await loadProject(file)
+  const { projectOptions } = await import('./project/known-project.ts')
+  const lines = Object.values(projectOptions()).map(({ env, text, values }) => `  ${env}   ${text} (${values})\n`)
+  return lines.length === 0 ? '' : `\nSettings of the features of the application:\n${lines.join('')}`
 }
 
 /** Lets a command finish its work when the reader of its output has ended, as `head` does. */

@@ -1,12 +1,12 @@
 /** `troupe migrate-data`: upgrades stored values to the versions that the application declares, while the service runs. */
 import { Indexes } from '../actor/indexes.ts'
 import { setDefaultMode } from '../config/env.ts'
-import { openStore } from '../open-store.ts'
 import { DataMigration } from '../property/maintenance/data-migration.ts'
 import { DeclaredKinds } from '../property/declared-kinds.ts'
 import { loadApplication } from './load-application.ts'
 import { UsageError } from './usage-error.ts'
 import { print, printError } from './output.ts'
+import { openExistingStore } from './project/known-project.ts'
 
 const maxNamed = 100
 
@@ -18,8 +18,7 @@ export async function migrateData(args: readonly string[]): Promise<number> {
   setDefaultMode('development')
   const { config, registry } = await (await loadApplication(file)).declared()
   let named = 0
-  // `mustExist`: with a wrong DATABASE_URL, "0 values" would look like a true result.
-  const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
+  const store = await openExistingStore(config)
   try {
     const migration = new DataMigration({
       store,

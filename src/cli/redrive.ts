@@ -1,18 +1,15 @@
 /** `troupe redrive`: retries failed deliveries and failed background work, while the service runs or before it starts. */
-import { resolveConfig } from '../features/config.ts'
-import { processEnvironment } from '../config/env.ts'
 import { redriveAll } from '../operator/redrive.ts'
-import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
 import { print } from './output.ts'
+import { commandConfig, openExistingStore } from './project/known-project.ts'
 
 export async function redrive(args: readonly string[]): Promise<number> {
   const [actorId, peerId, subscriptionId, ...more] = args
   if (more.length > 0)
     throw new UsageError('Cannot run troupe redrive: expected at most an actor, a peer and a subscription.')
-  const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
-  // `mustExist`: with a wrong DATABASE_URL, "0 changes" would look like a true result.
-  const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
+  const config = commandConfig()
+  const store = await openExistingStore(config)
   try {
     const now = store.now()
     const of = {

@@ -1,10 +1,8 @@
 /** `troupe scale`: distributes the tables of a PostgreSQL database over the servers of a Citus cluster. */
-import { resolveConfig } from '../features/config.ts'
-import { processEnvironment } from '../config/env.ts'
-import { builtInTables } from '../features/features.ts'
 import { openStore, scaleStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
 import { print } from './output.ts'
+import { commandConfig, openExistingStore, projectTables } from './project/known-project.ts'
 
 /** Enough for a growth to 16 servers. Citus recommends two to four shards for each core of the final cluster. */
 const defaultShards = 32
@@ -18,15 +16,14 @@ export async function scale(args: readonly string[]): Promise<number> {
     throw new UsageError('Cannot run troupe scale: expected init or plan, and at most a number of shards.')
   if (!Number.isInteger(shards) || shards < 1 || shards > maxShards)
     throw new UsageError(`Cannot run troupe scale ${word}: expected 1 to ${maxShards} shards.`)
-  const { database: url, databaseSchema: schema } = resolveConfig(
-    {},
-    { TROUPE_MODE: 'development', ...processEnvironment() },
-  )
+  const config = commandConfig()
+  const { database: url, databaseSchema: schema } = config
   // Creates the tables of an empty database. A dry run changes nothing.
-  const store = await openStore({ url, schema, workers: 1, mustExist: isDry })
-  await store.close()
+  const { featureMigrations } = projectTables()
+  await (await openStore({ url, schema, workers: 1, mustExist: isDry, featureMigrations })).close()
+  await (await openExistingStore(config)).close()
   let steps = 0
-  await scaleStore({ url, schema, tables: builtInTables }, { shards, isDry }, ({ title }) => {
+  await scaleStore({ url, schema, ...projectTables() }, { shards, isDry }, ({ title }) => {
     steps += 1
     print(title)
   })

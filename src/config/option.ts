@@ -141,7 +141,7 @@ function checkedWords(
   return { ...list, values, check: (value) => check(list.check(value)), parse: (text) => check(list.parse(text)) }
 }
 
-/** Makes options of each kind. */
+/** Makes options of each kind. @experimental */
 export const optionKinds = {
   integer,
   optionalInteger,

@@ -238,6 +238,12 @@ export const options = {
     },
     checkDatabaseSchema,
   ),
+  app: text<string | null>({
+    env: 'TROUPE_APP',
+    byDefault: null,
+    values: 'path of a file',
+    text: 'The module of the application, for commands other than `dev` and `serve`. Required when the application [adds features](features.md), so that copies, exports and key rotations have their tables.',
+  }),
   readReplicas: replicas({
     env: 'TROUPE_READ_REPLICAS',
     byDefault: [],

@@ -1,7 +1,7 @@
 /** The settings of the service: those of the core and of its features. */
 import { Problems, readOptions } from '../config/config.ts'
 import type { Environment } from '../config/env.ts'
-import type { ConfigOf } from '../config/option.ts'
+import type { ConfigOf, OptionTable } from '../config/option.ts'
 import { type Config, options } from '../config/options.ts'
 import { fileOptions } from './files/options.ts'
 import { mailOptions } from './mail/options.ts'
@@ -20,9 +20,15 @@ export type ServiceConfig = Config & ConfigOf<typeof builtInOptions>
  * a problem has its default.
  *
  * @param problems Receives each problem, which names the setting.
+ * @param more The options of features that the application adds.
  */
-export function readConfig(code: Partial<ServiceConfig>, env: Environment, problems: Problems): ServiceConfig {
-  return readOptions(builtInOptions, code, env, problems)
+export function readConfig(
+  code: Partial<ServiceConfig>,
+  env: Environment,
+  problems: Problems,
+  more: OptionTable = {},
+): ServiceConfig {
+  return readOptions({ ...builtInOptions, ...more }, code, env, problems)
 }
 
 /**
@@ -30,9 +36,9 @@ export function readConfig(code: Partial<ServiceConfig>, env: Environment, probl
  *
  * @throws ConfigError with all problems.
  */
-export function resolveConfig(code: Partial<ServiceConfig>, env: Environment): ServiceConfig {
+export function resolveConfig(code: Partial<ServiceConfig>, env: Environment, more: OptionTable = {}): ServiceConfig {
   const problems = new Problems()
-  const config = readConfig(code, env, problems)
+  const config = readConfig(code, env, problems, more)
   problems.requireNone()
   return config
 }

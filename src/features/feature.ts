@@ -15,15 +15,18 @@ import type { PageSet } from '../pages/shared/page-set.ts'
 import type { View } from '../pages/shared/values.ts'
 import type { Rooms } from '../rooms.ts'
 import type { Runtime } from '../runtime.ts'
+import type { Migration } from '../store/store.ts'
 import type { Table } from '../table/table.ts'
 
-/** A feature, for the list. `defineFeature` makes one. */
+/** A feature, for the list. `builtInFeature` makes one. */
 export interface Feature {
   /** Unique. The folder of the feature has the same name. */
   readonly name: string
   /** The names of features that it uses. They start before it. */
   readonly needs: readonly string[]
   readonly tables: readonly Table[]
+  /** The scripts of a feature of an application. The service has those of its own features. */
+  readonly migrations: readonly Omit<Migration, 'feature'>[]
   readonly options: OptionTable
   readonly pages?: PageGroup
   /** The acts of an owner that the feature notes in the audit log. */
@@ -113,6 +116,7 @@ interface Definition<Parts, Group extends PageGroup> {
   readonly name: string
   readonly needs?: readonly string[]
   readonly tables?: readonly Table[]
+  readonly migrations?: Feature['migrations']
   readonly options?: OptionTable
   readonly pages?: Group
   readonly acts?: readonly FeatureAct[]
@@ -130,10 +134,11 @@ interface Definition<Parts, Group extends PageGroup> {
   ) => readonly Route[]
 }
 
-export function defineFeature<Parts, Group extends PageGroup>({
+export function builtInFeature<Parts, Group extends PageGroup>({
   name,
   needs = [],
   tables = [],
+  migrations = [],
   options = {},
   pages,
   acts = [],
@@ -149,6 +154,7 @@ export function defineFeature<Parts, Group extends PageGroup>({
     name,
     needs,
     tables,
+    migrations,
     options,
     ...present({ pages }),
     acts,

@@ -1,5 +1,7 @@
 /** The features of one service: their order, and what they add together. */
-import type { Table } from '../table/table.ts'
+import type { OptionTable } from '../config/option.ts'
+import type { Migration } from '../store/migrate.ts'
+import type { Table, WithTables } from '../table/table.ts'
 import type { Core, OutsideCheck, Feature, HandleMembers, StartedFeature } from './feature.ts'
 import { builtInFeatures } from './list.ts'
 
@@ -32,10 +34,26 @@ export function tablesOfFeatures(features: readonly Feature[]): readonly Table[]
   return features.flatMap(({ tables }) => tables)
 }
 
-/** The tables of the features of the service, for commands that start no service. */
+function migrationsOfFeatures(features: readonly Feature[]): readonly Migration[] {
+  return orderedFeatures(features).flatMap(({ name, migrations }) =>
+    migrations.map((migration) => ({ ...migration, feature: name })),
+  )
+}
+
+export function schemaOfFeatures(features: readonly Feature[]): Required<WithTables> {
+  return { tables: tablesOfFeatures(features), featureMigrations: migrationsOfFeatures(features) }
+}
+
+export function optionsOfFeatures(features: readonly Feature[]): OptionTable {
+  return Object.assign({}, ...features.map(({ options }) => options)) as OptionTable
+}
+
+/** The tables of the features of the service. */
 export const builtInTables: readonly Table[] = tablesOfFeatures(builtInFeatures)
 
-export const builtInChecks: readonly OutsideCheck[] = builtInFeatures.flatMap(({ checks }) => checks)
+export function checksOfFeatures(features: readonly Feature[]): readonly OutsideCheck[] {
+  return features.flatMap(({ checks }) => checks)
+}
 
 /** Starts the features, in their order, and connects them with the core. */
 export function startFeatures(features: readonly Feature[], core: Core): readonly StartedFeature[] {

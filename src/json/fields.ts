@@ -227,3 +227,15 @@ export function objectSchema(fields: RequestFields): FieldSchema {
     properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])),
   }
 }
+
+/** Makes fields of each kind, for the requests of a feature. @experimental */
+export const fieldKinds = {
+  text: stringField,
+  integer: integerField,
+  flag: flagField,
+  choice: choiceField,
+  json: jsonField,
+  time: timeField,
+  optional,
+  nullable,
+} as const

@@ -153,3 +153,12 @@ export type QueryObserver = (sql: string) => void
 
 /** Reports a problem to the operator. `cause` appears only in the log. */
 export type StoreLog = (level: 'warn' | 'error', message: string, cause?: unknown) => void
+
+/** A script that changes the tables. */
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly sql: string
+  /** The feature of an application whose numbers these are. Default: the service. */
+  readonly feature?: string
+}

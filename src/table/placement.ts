@@ -75,6 +75,7 @@ const corePlacements: Placements = {
   schedule: byKey('name'),
   setting: reference,
   schema_migrations: reference,
+  feature_migration: reference,
 }
 
 /** The places of all tables: those of the core, and of these tables of features. */

@@ -1,7 +1,7 @@
 /** A table as the feature that owns it declares it. The lists of the core contain the tables of all features. */
 import type { Quota } from '../quota/quota.ts'
 import type { SealedColumn } from '../secret/sealed-columns.ts'
-import type { Transaction } from '../store/store.ts'
+import type { Migration, Transaction } from '../store/store.ts'
 import type { Placement } from './placement.ts'
 import type { ContentKind, RecordKind } from './record-kind.ts'
 
@@ -42,6 +42,8 @@ export interface TableCredential {
 /** The tables of a store that a check or a command reads. */
 export interface WithTables {
   readonly tables: readonly Table[]
+  /** The scripts of features that an application adds. */
+  readonly featureMigrations?: readonly Migration[]
 }
 
 /** The records with content. */

@@ -17,6 +17,7 @@ describe('the report of the public declarations', () => {
       'troupe/handles',
       'troupe/mcp',
       'troupe/pages',
+      'troupe/feature',
       'troupe/client',
       'troupe/react',
       'troupe/testing',

@@ -214,6 +214,14 @@ const rows: Readonly<Record<string, Row>> = {
       information_schema: 'must not be a schema of PostgreSQL itself',
     },
   },
+  app: {
+    env: 'TROUPE_APP',
+    byDefault: null,
+    text: 'app.ts',
+    value: 'app.ts',
+    code: 'other.ts',
+    refused: {},
+  },
   readReplicas: {
     env: 'TROUPE_READ_REPLICAS',
     byDefault: [],

@@ -314,7 +314,7 @@ describe('the guide to writing an application', () => {
   })
 
   it('explains exactly the names that the package exports', () => {
-    const entries = ['src/index.ts', 'src/handles.ts', 'src/mcp.ts', 'src/pages.ts', 'src/testing.ts']
+    const entries = ['src/index.ts', 'src/handles.ts', 'src/mcp.ts', 'src/pages.ts', 'src/feature.ts', 'src/testing.ts']
       .map(read)
       .join('\n')
     const exported = [...entries.matchAll(/^export (?:type )?\{([^}]*)\}/gms)]

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { defineFeature, type Feature } from '../../src/features/feature.ts'
+import { builtInFeature, type Feature } from '../../src/features/feature.ts'
 import { orderedFeatures } from '../../src/features/features.ts'
 import { builtInFeatures } from '../../src/features/list.ts'
 import { mayImport } from '../support/directions.ts'
 
 const named = (name: string, ...needs: string[]): Feature =>
-  defineFeature({ name, needs, start: () => ({ parts: undefined }) })
+  builtInFeature({ name, needs, start: () => ({ parts: undefined }) })
 
 describe('the list of features', () => {
   it('has each folder below src/features, under the name of the folder', () => {
@@ -35,7 +35,7 @@ describe('the rooms of features', () => {
     )
     assert.deepEqual(
       knowing.map(([room]) => room),
-      ['service', 'troupe', 'cli'],
+      ['app-feature', 'service', 'troupe', 'cli'],
     )
   })
 

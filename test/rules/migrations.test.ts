@@ -11,6 +11,7 @@ const frozen = [
   ['0003-mail-choice', 'b90f925e85e588f8d384bccfa0ec955cd53530035cac0c9448437f649de168fd'],
   ['0004-mail-note', '8023d56f88141db816c94b419256e7487eb6420b5422ffe39257bacfdb754a6f'],
   ['0005-kind', 'e3b4ecdacdc430da17521fd9747bf9287f08c9265310e56d686403d9badb4687'],
+  ['0006-feature-migration', 'e52335e24decd0c8e05259bfb009c6144b0086b8fd0b29e5f914f0da2e3f3090'],
 ]
 
 const forms = [

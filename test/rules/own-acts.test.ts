@@ -49,6 +49,7 @@ describe('the words for an act of the owner', () => {
       assert.equal(
         ownSentence({ method }, path.split('/'), {
           words: ownActs,
+          tag: 'en',
           ofFeatures,
           nameOf: (peerId) => `Name of ${peerId}`,
         }),

@@ -217,7 +217,7 @@ export const main = async () => (process.stdout.write(String(getCompileCacheDir(
 
 /** Returns the files of the built code that package.json or bin name, and the files that these import, in order. */
 async function codeOf(folder: string): Promise<string[]> {
-  const names = ['index', 'handles', 'mcp', 'pages', 'testing', 'client', 'react', 'cli/main']
+  const names = ['index', 'handles', 'mcp', 'pages', 'feature', 'testing', 'client', 'react', 'cli/main']
   const found = new Set(names.map((name) => `dist/${name}.js`))
   for (const path of found) {
     const text = await readFile(join(folder, path), 'utf8')
@@ -390,7 +390,7 @@ describe('the release archive', () => {
     const targets = Object.values(project.exports ?? {}).flatMap((entry) =>
       typeof entry === 'string' ? [entry] : [entry['types'] ?? '', entry['default'] ?? ''],
     )
-    assert.equal(targets.length, 15)
+    assert.equal(targets.length, 17)
     for (const target of targets) assert.ok(paths.includes(target.replace('./', '')), target)
   })
 

@@ -209,7 +209,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'rate-limit',
     'sign-in',
   ],
-  features: ['features/feature', 'features/files', 'features/mail', 'features/webhooks', 'pages'],
+  features: ['archive', 'features/feature', 'features/files', 'features/mail', 'features/webhooks', 'pages', 'store'],
+  'app-feature': ['features/feature', 'http/dispatch', 'http/edge', 'job', 'pages'],
   service: [
     'api',
     'auth',
@@ -241,9 +242,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   troupe: [
     'api',
+    'app-feature',
     'authorization-server',
     'connection',
     'features',
+    'features/feature',
     'http/edge',
     'pages',
     'property',
@@ -293,7 +296,7 @@ export const joins: Readonly<Record<string, string>> = {
 }
 
 /** The modules that package.json exports. */
-const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts', 'client.ts', 'react.ts', 'testing.ts']
+const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts', 'feature.ts', 'client.ts', 'react.ts', 'testing.ts']
 
 /** The only file that may import a database driver. It opens the configured driver. */
 const mayNameADriver = ['open-store.ts']

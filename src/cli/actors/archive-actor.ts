@@ -6,7 +6,6 @@ import { findActor } from '../../actor/actor-store.ts'
 import { parseActorId } from '../../actor/actor.ts'
 import { exportActor, wholeView } from '../../archive/export-actor.ts'
 import { restoreActor } from '../../archive/restore-actor.ts'
-import { builtInTables } from '../../features/features.ts'
 import { openFileBytes } from '../../object/open-bytes.ts'
 import { keyRingOf } from '../../open-runtime.ts'
 import { commandArgs } from '../command-args.ts'
@@ -14,6 +13,7 @@ import { publicUrlOf, withExistingStore } from '../existing-store.ts'
 import { counts, print, printable, printableJson, progressTo } from '../output.ts'
 import { withRestoring } from '../copies/restoring.ts'
 import { UsageError } from '../usage-error.ts'
+import { projectTables } from '../project/known-project.ts'
 
 export async function exportActorByCommand(args: readonly string[]): Promise<number> {
   const { words, options } = commandArgs('troupe actors export', args, { secrets: 'boolean', output: 'string' })
@@ -30,7 +30,7 @@ export async function exportActorByCommand(args: readonly string[]): Promise<num
         store,
         keyRing: await keyRingOf(config),
         bytes,
-        tables: builtInTables,
+        ...projectTables(),
         now: store.now,
         baseUrl: publicUrlOf(config),
       }

@@ -2,12 +2,9 @@
 import type { BackupFacts } from '../../backup/backup-folder.ts'
 import { makeBackup } from '../../backup/make-backup.ts'
 import { restoreBackup, verifyBackup } from '../../backup/restore-backup.ts'
-import { resolveConfig } from '../../features/config.ts'
-import { processEnvironment } from '../../config/env.ts'
+import type { ServiceConfig } from '../../features/config.ts'
 import { hasFileStorage, openFileBytes } from '../../object/open-bytes.ts'
 import { keyRingOf } from '../../open-runtime.ts'
-import { openStore } from '../../open-store.ts'
-import { builtInTables } from '../../features/features.ts'
 import { ringFits } from '../../secret/key-check.ts'
 import { NotCreatedError } from '../../store/start-error.ts'
 import { commandArgs } from '../command-args.ts'
@@ -15,6 +12,7 @@ import { withExistingStore } from '../existing-store.ts'
 import { counted, print, printable, printError, printJson, progressTo, sizeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
 import { where } from '../welcome.ts'
+import { commandConfig, openExistingStore, projectTables } from '../project/known-project.ts'
 
 const maxNamed = 100
 
@@ -30,7 +28,7 @@ async function make(folder: string, isJson: boolean): Promise<number> {
     const bytes = openFileBytes(config, false)
     try {
       return await makeBackup(
-        { store, now: store.now, url: config.database, bytes, hasFiles: hasFileStorage(config), tables: builtInTables },
+        { store, now: store.now, url: config.database, bytes, hasFiles: hasFileStorage(config), ...projectTables() },
         folder,
         { progress: progressTo(process.stderr, 'files', 10_000) },
       )
@@ -66,9 +64,15 @@ export async function restore(args: readonly string[]): Promise<number> {
   const { words, options } = commandArgs('troupe restore', args, { json: 'boolean' })
   const [folder, ...more] = words
   if (folder === undefined || more.length > 0) throw new UsageError('Cannot run troupe restore: expected one folder.')
-  const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
+  const config = commandConfig()
   const bytes = openFileBytes(config, false)
-  const target = { url: config.database, schema: config.databaseSchema, bytes, hasFiles: hasFileStorage(config) }
+  const target = {
+    url: config.database,
+    schema: config.databaseSchema,
+    bytes,
+    hasFiles: hasFileStorage(config),
+    featureMigrations: projectTables().featureMigrations,
+  }
   try {
     const { facts, files } = await restoreBackup(target, folder, progressTo(process.stderr, 'files', 10_000))
     const keysFit = config.secretKeys === null ? null : await keysFitIn(config)
@@ -86,11 +90,11 @@ export async function restore(args: readonly string[]): Promise<number> {
 }
 
 /** Null: the next start migrates the database first. */
-async function keysFitIn(config: ReturnType<typeof resolveConfig>): Promise<boolean | null> {
+async function keysFitIn(config: ServiceConfig): Promise<boolean | null> {
   try {
-    const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
+    const store = await openExistingStore(config)
     try {
-      return await ringFits(store, await keyRingOf(config), builtInTables)
+      return await ringFits(store, await keyRingOf(config), projectTables().tables)
     } finally {
       await store.close()
     }

@@ -1,5 +1,4 @@
 /** `troupe restored`: says that the database is a copy which no mark names, and ends credentials that a restore brought back. */
-import { builtInTables } from '../../features/features.ts'
 import { findIncarnation, beginIncarnation } from '../../incarnation/incarnation.ts'
 import { stopMove } from '../../moving/stop-move.ts'
 import { keyRingOf } from '../../open-runtime.ts'
@@ -10,6 +9,7 @@ import { isConfirmed } from '../confirm.ts'
 import { withExistingStore } from '../existing-store.ts'
 import { counted, print, printable, printJson, timeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
+import { projectTables } from '../project/known-project.ts'
 
 const maxNamed = 100
 
@@ -26,7 +26,7 @@ export async function restored(args: readonly string[]): Promise<number> {
   if (after === null && isDry) throw new UsageError('Cannot run troupe restored: --dry-run needs --revoke-after.')
   return withExistingStore(async (store, config) => {
     if (after === null) return begin(store, null, isJson)
-    const planned = await countCredentials({ store, tables: builtInTables }, after)
+    const planned = await countCredentials({ store, ...projectTables() }, after)
     if (isDry) return report(planned, { after, isJson, incarnation: null })
     const question = `End ${counted(total(planned), 'credential')} that were issued or changed after ${timeText(after)}? Type yes to confirm: `
     if (!(await isConfirmed(question, { answer: 'yes', act: 'end the credentials', isSure }))) {
@@ -34,7 +34,7 @@ export async function restored(args: readonly string[]): Promise<number> {
       return 1
     }
     const revoked = await revokeCredentials(
-      { store, tables: builtInTables, keyRing: await keyRingOf(config), stopMove },
+      { store, ...projectTables(), keyRing: await keyRingOf(config), stopMove },
       after,
     )
     return begin(store, { ...revoked, after }, isJson)

@@ -1,13 +1,13 @@
 /** Gives commands the parts of the service that restore actors. */
 import type { RestoreDeps } from '../../archive/restore-actor.ts'
 import type { Config } from '../../config/options.ts'
-import { builtInTables } from '../../features/features.ts'
 import { openFileBytes } from '../../object/open-bytes.ts'
 import { RemovedLists } from '../../list/removed-lists.ts'
 import { createLog } from '../../observe/log.ts'
 import { keyRingOf } from '../../open-runtime.ts'
 import type { Store } from '../../store/store.ts'
 import { systemTimers } from '../../timers.ts'
+import { projectTables } from '../project/known-project.ts'
 
 export type Restoring = Pick<RestoreDeps, 'store' | 'keyRing' | 'bytes' | 'tables' | 'uniqueCreator' | 'deleteRemoved'>
 
@@ -23,7 +23,7 @@ export async function withRestoring<T>(
       store,
       keyRing: await keyRingOf(config),
       bytes,
-      tables: builtInTables,
+      ...projectTables(),
       uniqueCreator: config.uniqueCreator,
       deleteRemoved: (id) => removedLists.deleteRowsOf(id),
     })

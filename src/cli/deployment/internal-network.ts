@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { OutsideCheck, OutsideOwner } from '../../features/feature.ts'
-import { builtInChecks } from '../../features/features.ts'
+import { projectChecks } from '../project/known-project.ts'
 import { fine, type Finding, problem } from './finding.ts'
 import { objectIn, type Probe } from './probe.ts'
 
@@ -28,10 +28,10 @@ export async function networkFindings(probe: Probe, owner: OwnerLogin | Unsent |
     const findings = [await clientDocuments(probe, canary)]
     if (owner === null) return findings
     if ('why' in owner) {
-      const unsent = [...builtInChecks.map(({ name }) => name), 'trust']
+      const unsent = [...projectChecks().map(({ name }) => name), 'trust']
       return [...findings, ...unsent.map((check) => problem(check, owner.why, owner.fix))]
     }
-    for (const check of builtInChecks) findings.push(await tried(probe, owner, check))
+    for (const check of projectChecks()) findings.push(await tried(probe, owner, check))
     return [...findings, await relationships(probe, owner, canary)]
   } finally {
     await canary.close()

@@ -1,4 +1,4 @@
-import { defineFeature, settingsOf } from '../feature.ts'
+import { builtInFeature, settingsOf } from '../feature.ts'
 import { createFiles } from './create.ts'
 import { filesHandle } from './handle.ts'
 import { fileImport } from './import.ts'
@@ -10,7 +10,7 @@ import { fileRoutes } from './routes/files.ts'
 import { fileTables } from './tables.ts'
 
 /** Files of an actor. */
-export const files = defineFeature({
+export const files = builtInFeature({
   name: 'files',
   tables: fileTables,
   options: fileOptions,

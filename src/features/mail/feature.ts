@@ -1,5 +1,5 @@
 import { ServiceError } from '../../errors.ts'
-import { defineFeature } from '../feature.ts'
+import { builtInFeature } from '../feature.ts'
 import { mailChoiceTable } from './choice-store.ts'
 import { createMail, hasInbox, sendsMail } from './create.ts'
 import { inboxRoutes } from './inbox.ts'
@@ -10,7 +10,7 @@ import { mailRoutes } from './routes.ts'
 import { mailTable } from './tables.ts'
 
 /** Messages to people by email. */
-export const mail = defineFeature({
+export const mail = builtInFeature({
   name: 'mail',
   tables: [mailTable, mailChoiceTable, mailNoteTable],
   options: mailOptions,

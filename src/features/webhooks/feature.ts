@@ -1,4 +1,4 @@
-import { defineFeature } from '../feature.ts'
+import { builtInFeature } from '../feature.ts'
 import { webhookOwnActs } from './acts.ts'
 import { webhookCheck } from './check.ts'
 import { createWebhooks } from './create.ts'
@@ -8,7 +8,7 @@ import { webhookRoutes } from './routes.ts'
 import { webhookTable } from './tables.ts'
 
 /** URLs that receive the changes of an actor. */
-export const webhooks = defineFeature({
+export const webhooks = builtInFeature({
   name: 'webhooks',
   tables: [webhookTable],
   options: webhookOptions,

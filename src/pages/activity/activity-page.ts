@@ -52,7 +52,7 @@ export async function showActivity(
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { cursor = null } = query
-  const { messages } = deps.languages.of(exchange.request)
+  const { messages, tag } = deps.languages.of(exchange.request)
   const chosen = chosenOf(query)
   const { caller } = chosen
   const [values, peers, { entries, next }] = await Promise.all([
@@ -70,6 +70,7 @@ export async function showActivity(
       now: deps.now(),
       link: caller === '' ? link : null,
       messages,
+      tag,
       featureActs: deps.featureActs,
     }),
   )
@@ -134,9 +135,10 @@ interface RowContext extends Pick<ActivityPageDeps, 'featureActs'> {
   readonly now: number
   readonly link: ((given: Record<string, string>) => string) | null
   readonly messages: Messages
+  readonly tag: string
 }
 
-function rowOf(entry: AuditLogEntry, { peers, now, link, messages, featureActs }: RowContext): ActivityRow {
+function rowOf(entry: AuditLogEntry, { peers, now, link, messages, tag, featureActs }: RowContext): ActivityRow {
   const isKnown = entry.callerKind === 'peer' || entry.callerKind === 'client'
   const peer = isKnown ? peerAtThatTime(peers, entry) : null
   return {
@@ -147,6 +149,7 @@ function rowOf(entry: AuditLogEntry, { peers, now, link, messages, featureActs }
       entry.callerKind === 'owner'
         ? ownSentence(entry, segmentsOf(entry.path), {
             words: messages.ownActs,
+            tag,
             ofFeatures: featureActs,
             nameOf: (peerId) => peers.nameOf(peerId).name,
           })

@@ -8,12 +8,18 @@ type Words = Messages['ownActs']
 /** An act of the owner that a feature adds. */
 export interface FeatureAct {
   readonly spelling: ActSpelling
-  /** Completes the sentence that begins with the owner, such as “added a webhook”. */
-  readonly sentence: (words: Words) => string
+  /**
+   * Completes the sentence that begins with the owner, such as “added a webhook”.
+   *
+   * @param tag The language of the page.
+   */
+  readonly sentence: (words: Words, tag: string) => string
 }
 
 interface SentenceNeeds {
   readonly words: Words
+  /** The language of the words. */
+  readonly tag: string
   readonly ofFeatures: readonly FeatureAct[]
   readonly nameOf: (peerId: string) => string
 }
@@ -22,12 +28,12 @@ interface SentenceNeeds {
 export function ownSentence(
   { method }: Pick<AuditLogEntry, 'method'>,
   path: readonly string[],
-  { words, ofFeatures, nameOf }: SentenceNeeds,
+  { words, tag, ofFeatures, nameOf }: SentenceNeeds,
 ): string {
   const recorded = recordedAct(method, path)
   if (recorded === null) {
     const added = ofFeatures.find(({ spelling }) => subjectOf(spelling, method, path) !== null)
-    return added === undefined ? words.other(`${method} /${path.join('/')}`) : added.sentence(words)
+    return added === undefined ? words.other(`${method} /${path.join('/')}`) : added.sentence(words, tag)
   }
   const { act, subject } = recorded
   return sentences[act](words, () => nameOf(subject['peer'] ?? ''), subject['service'] ?? '')

@@ -7,6 +7,7 @@ import { type Asset, assetPath, commonAssets } from './assets.ts'
 import { avatar } from './avatar.ts'
 import { openRequests, shownCount } from './counts.ts'
 import { icon, type IconName } from './icons.ts'
+import { type LocalText, localText } from '../languages/local-text.ts'
 import type { ActorPageValues, Html, SiteValues } from './values.ts'
 
 export interface Frame extends SiteValues {
@@ -32,8 +33,8 @@ ${content}
 export interface Section {
   /** Path below `actor_www`; empty for the first page. */
   readonly path: string
-  /** Name of the link's text in the messages. */
-  readonly label: keyof Messages['navigation']
+  /** The link's text, or its name in the messages. */
+  readonly label: keyof Messages['navigation'] | LocalText
   readonly icon: IconName
   /** The number beside the link: open requests, or failing subscriptions. */
   readonly count?: 'open' | 'failing'
@@ -104,9 +105,13 @@ function sections(values: ActorPageValues, { navigation, section: current, trail
   return html`<nav class="sections" aria-label="${messages.frame.navigation}"><ul>
 ${navigation.map(
   (section) =>
-    html`<li><a href="${values.actor_www}${section.path}"${section.path === current ? html` aria-current="${steps === undefined ? 'page' : 'true'}"` : ''}>${icon(section.icon)}${messages.navigation[section.label]}${countOf(section, values, messages)}</a></li>`,
+    html`<li><a href="${values.actor_www}${section.path}"${section.path === current ? html` aria-current="${steps === undefined ? 'page' : 'true'}"` : ''}>${icon(section.icon)}${labelOf(section, values, messages)}${countOf(section, values, messages)}</a></li>`,
 )}
 </ul></nav>`
+}
+
+function labelOf({ label }: Section, { language }: ActorPageValues, { navigation }: Messages): string {
+  return typeof label === 'string' ? navigation[label] : localText(label, language)
 }
 
 function countOf({ count }: Section, values: ActorPageValues, { frame }: Messages): Html | string {

@@ -1,0 +1,163 @@
+/** Checks that the features of an application fit to those of the service, before anything is opened. */
+import { recordKindsWith } from '../archive/record-kinds.ts'
+import { ConfigError, Problems } from '../config/config-error.ts'
+import { options as coreOptions } from '../config/options.ts'
+import { groupsWith } from '../pages/all-pages.ts'
+import { readMigrations } from '../store/migrate.ts'
+import { readSchema } from '../store/schema-text.ts'
+import type { Feature } from './feature.ts'
+import { orderedFeatures } from './features.ts'
+import { builtInFeatures } from './list.ts'
+
+/** A name that only one owner may have. */
+interface Named {
+  readonly kind: string
+  readonly name: string
+}
+
+/**
+ * Returns the features of the service and of the application.
+ *
+ * @throws ConfigError that names both owners of a name, or the script or table that breaks a rule.
+ */
+export function fittingFeatures(
+  own: readonly Feature[],
+  others: readonly Feature[] = builtInFeatures,
+): readonly Feature[] {
+  if (own.length === 0) return others
+  const problems = new Problems()
+  const all = [...others, ...own]
+  for (const feature of own) for (const problem of problemsOf(feature)) problems.add(problem)
+  const owners = new Map<string, string>(namesOfCore().map((named) => [keyOf(named), 'the service']))
+  for (const feature of all)
+    for (const named of namesOf(feature)) {
+      const owner = owners.get(keyOf(named))
+      if (owner !== undefined)
+        problems.add(
+          `Cannot use the feature ${feature.name}: its ${named.kind} ${named.name} has the name of one of ${owner}. Give it another name.`,
+        )
+      owners.set(keyOf(named), `the feature ${feature.name}`)
+    }
+  problems.requireNone()
+  problems.collect(() => ordered(all), all)
+  problems.requireNone()
+  return all
+}
+
+function ordered(all: readonly Feature[]): readonly Feature[] {
+  try {
+    return orderedFeatures(all)
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message}.`)
+  }
+}
+
+function keyOf({ kind, name }: Named): string {
+  return `${kind} ${name}`
+}
+
+/** Records that are not rows of one table. */
+const kindsApart = ['archive', 'account', 'property', 'list', 'item', 'bytes', 'end']
+
+function namesOfCore(): readonly Named[] {
+  return [
+    ...Object.entries(coreOptions).flatMap(([name, { env }]) => optionNames(name, env)),
+    ...readSchema(readMigrations()).map(({ name }) => ({ kind: 'table', name })),
+    ...[...kindsApart, ...recordKindsWith([]).map(({ kind }) => kind)].map((name) => ({
+      kind: 'kind of records',
+      name,
+    })),
+    ...groupsWith([]).flatMap(namesOfPages),
+  ]
+}
+
+function optionNames(name: string, env: string): readonly Named[] {
+  return [
+    { kind: 'option', name },
+    { kind: 'variable', name: env },
+  ]
+}
+
+function namesOfPages({ section, pages }: NonNullable<Feature['pages']>): readonly Named[] {
+  return [
+    ...pages.map(({ name }) => ({ kind: 'page', name })),
+    ...(section === undefined ? [] : [{ kind: 'path', name: section.path }]),
+  ]
+}
+
+function namesOf({ name, tables, options, pages, migrations, acts }: Feature): readonly Named[] {
+  return [
+    { kind: 'name', name },
+    ...Object.entries(options).flatMap(([option, { env }]) => optionNames(option, env)),
+    // The migrations of the service create the tables of its features.
+    ...(migrations.length === 0 ? [] : tables.map((table) => ({ kind: 'table', name: table.name }))),
+    ...tables.flatMap(({ records }) =>
+      records === undefined ? [] : [{ kind: 'kind of records', name: records.kind }],
+    ),
+    ...(pages === undefined ? [] : namesOfPages(pages)),
+    ...acts.map(({ spelling }) => ({ kind: 'act', name: spelling })),
+  ]
+}
+
+/** The statements of scripts that backups and sharded databases follow. */
+const forms = [
+  /^CREATE TABLE (?<table>\w+) \(\n/,
+  /^CREATE (?:UNIQUE )?INDEX \w+ ON (?<table>\w+) \(/,
+  /^ALTER TABLE (?<table>\w+) (?:ADD|DROP) COLUMN \w+/,
+  /^DROP TABLE (?<table>\w+)$/,
+  /^(?:INSERT INTO|UPDATE|DELETE FROM) (?<table>\w+)\s/,
+]
+
+function problemsOf({ name, migrations, tables, options }: Feature): readonly string[] {
+  const cannot = (why: string): string => `Cannot use the feature ${name}: ${why}.`
+  const isOwn = (table: string): boolean => table === name || table.startsWith(`${name}_`)
+  const prefix = `TROUPE_${name.toUpperCase()}_`
+  const declared = new Set(tables.map((table) => table.name))
+  const created = readSchema(migrations)
+  return [
+    ...migrations.flatMap((migration, at) =>
+      migration.number === at + 1
+        ? []
+        : [cannot(`its migrations must have the numbers 1 to ${migrations.length}, in this order`)],
+    ),
+    ...migrations.flatMap(({ number, sql }) =>
+      statementsIn(sql).flatMap((statement) => {
+        const table = forms.map((form) => form.exec(statement)?.groups?.['table']).find((found) => found !== undefined)
+        const shown = JSON.stringify(statement.split('\n', 1)[0])
+        if (table === undefined) return [cannot(`its migration ${number} has a statement of another form: ${shown}`)]
+        return isOwn(table) ? [] : [cannot(`its migration ${number} changes the table ${table}, which is not its own`)]
+      }),
+    ),
+    ...[...declared].flatMap((table) =>
+      isOwn(table) ? [] : [cannot(`its table ${table} must be named ${name}, or begin with ${name}_`)],
+    ),
+    ...created.flatMap((table) =>
+      declared.has(table.name)
+        ? []
+        : [cannot(`its migrations create the table ${table.name}, which it does not declare`)],
+    ),
+    ...tables.flatMap((table) =>
+      created.find((one) => one.name === table.name)?.primaryKey[0] === 'actor_id'
+        ? []
+        : [cannot(`its migrations create no table ${table.name} whose key begins with actor_id`)],
+    ),
+    ...Object.values(options).flatMap(({ env }) =>
+      env.startsWith(prefix) ? [] : [cannot(`its variable ${env} must begin with ${prefix}`)],
+    ),
+    ...tables.flatMap(({ quotas = [] }) =>
+      quotas.flatMap(({ setting }) =>
+        Object.hasOwn(options, setting)
+          ? []
+          : [cannot(`its quota names the option ${setting}, which it does not have`)],
+      ),
+    ),
+  ]
+}
+
+function statementsIn(sql: string): readonly string[] {
+  return sql
+    .replaceAll(/--[^\n]*/g, '')
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
+}
