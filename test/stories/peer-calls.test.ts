@@ -104,6 +104,34 @@ forEachService((start) => {
       assert.deepEqual(await (await handleOf(service, ada)).list('shopping').items(), [])
     })
 
+    it('has the rights of the trust type in both directions, less what an override takes from one of them', async () => {
+      const { service, ada, ben, peer } = await family()
+      const back = (await handleOf(service, ada)).peer(ben.id)
+      await (await handleOf(service, ben)).list('shopping').append({ text: 'tea' })
+      assert.deepEqual(await back.list('shopping').items(), [{ text: 'tea' }])
+      assert.equal(await back.list('shopping').append({ text: 'milk' }), 1)
+      assert.deepEqual(await back.action('add_item', { text: 'jam' }), { index: 2, caller: 'peer' })
+      const nothing = { patterns: [], allowed: [], operations: [], merge: false }
+      const override = { properties: nothing, actions: nothing, methods: nothing }
+      const taken = await ben.request('PUT', `/trust/family/${ada.id}/permissions`, override)
+      assert.equal(taken.status, 201, await taken.text())
+      const forbidden = { status: 403, code: 'forbidden', field: undefined }
+      assert.deepEqual(await refusal(back.list('shopping').items()), forbidden)
+      assert.deepEqual(await refusal(back.action('add_item', { text: 'salt' })), forbidden)
+      assert.deepEqual(await refusal(back.method('readings')), forbidden)
+      assert.deepEqual(await peer.action('add_item', { text: 'milk' }), { index: 0, caller: 'peer' })
+    })
+
+    it('has the rights at the requesting actor from the request on', async () => {
+      const service = await start({ declare, baseUrl: 'https://household.invalid' })
+      const [ada, ben] = [await service.createActor('ada@example.com'), await service.createActor('ben@example.com')]
+      const asked = { ...service, url: 'https://household.invalid' }
+      const { secret } = await relate(ben, [asked, ada], 'family', false)
+      const authorization = `Bearer ${secret}`
+      const read = (id: string) => service.request(`/${id}/properties/budget`, { headers: { authorization } })
+      assert.deepEqual([(await read(ben.id)).status, (await read(ada.id)).status], [200, 403])
+    })
+
     it('queries its lists, page by page', async () => {
       const { service, ada, peer } = await family()
       const tasks = [
