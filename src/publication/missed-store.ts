@@ -20,14 +20,17 @@ export interface NamedDeletion {
 /**
  * Condition: the diff of the actor deletes names, and the peer may not have it. A Python peer answers 204 to diffs behind one that
  * failed, and only queues them. The resync that repairs the copy empties that queue.
+ *
+ * @param isEnded Without the diffs that wait, which the peer gets before a resync that is written now.
  */
-export function missedDiff(actor: string): string {
+export function missedDiff(actor: string, isEnded = false): string {
+  const waits = "OR (w.outcome = 'waiting' AND w.sequence > s.committed)"
   return `diff.actor_id = ${actor} AND diff.deletions <> '' AND EXISTS (
          SELECT 1 FROM delivery w JOIN publisher_subscription s ON s.actor_id = w.actor_id AND s.peer_id = w.peer_id
            AND s.subscription_id = w.subscription_id
          WHERE w.actor_id = ${actor} AND w.peer_id = diff.peer_id AND w.subscription_id = diff.subscription_id
            AND w.sequence = diff.sequence
-           AND (w.outcome IN ('failed', 'superseded') OR (w.outcome = 'waiting' AND w.sequence > s.committed)
+           ${isEnded ? 'AND w.sequence <= s.committed ' : ''}AND (w.outcome IN ('failed', 'superseded') ${isEnded ? '' : waits}
              OR EXISTS (SELECT 1 FROM delivery f WHERE f.actor_id = ${actor} AND f.peer_id = w.peer_id
                AND f.subscription_id = w.subscription_id AND f.sequence < w.sequence AND f.outcome = 'failed')))`
 }
@@ -36,6 +39,7 @@ export function missedDiff(actor: string): string {
 export async function keepMissedDiffs(
   tx: Transaction,
   prefixes: readonly (SubscriptionOf & { readonly actorId: string; readonly upTo: number })[],
+  isEnded = false,
 ): Promise<void> {
   const rows = prefixes.map(({ actorId, peerId, subscriptionId, upTo }) => [actorId, peerId, subscriptionId, upTo])
   await runByActor(tx, rows, (own, only) => {
@@ -46,7 +50,7 @@ export async function keepMissedDiffs(
        FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, upto BIGINT) AS dropped
        JOIN diff ON diff.actor_id = dropped.actor AND diff.peer_id = dropped.peer
          AND diff.subscription_id = dropped.subscription AND diff.sequence <= dropped.upto
-       WHERE ${missedDiff(only === null ? 'dropped.actor' : '$2')}${named.sql} ON CONFLICT DO NOTHING`,
+       WHERE ${missedDiff(only === null ? 'dropped.actor' : '$2', isEnded)}${named.sql} ON CONFLICT DO NOTHING`,
       JSON.stringify(own),
       ...named.params,
     )

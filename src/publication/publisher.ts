@@ -163,6 +163,7 @@ export class Publisher {
     presentOf: PresentOf,
   ): Promise<void> {
     const subscribers = await findSubscribers(tx, actorId, target, subtarget === '' ? {} : { subtargets: [subtarget] })
+    await this.#keepMissed(tx, actorId, subscribers)
     await this.#resyncSubscribers(tx, actorId, subscribers, { name: subtarget, presentOf })
   }
 
@@ -176,8 +177,25 @@ export class Publisher {
     if (subscribers.length === 0) return false
     const suspensions = await findSuspensions(tx, actor.id)
     const live = subscribers.filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
+    await this.#keepMissed(tx, actor.id, live)
     await this.#resyncSubscribers(tx, actor.id, live, { name: '', presentOf })
     return true
+  }
+
+  /** A resync ends the doubt about a copy. So the deletions of diffs that failed before it follow it, as they follow a repair. */
+  async #keepMissed(tx: Transaction, actorId: string, subscribers: readonly Subscriber[]): Promise<void> {
+    const withCallbacks = subscribers.filter(({ granularity }) => deliversCallbacks(granularity))
+    if (withCallbacks.length === 0) return
+    await keepMissedDiffs(
+      tx,
+      withCallbacks.map(({ peerId, subscriptionId, sequence }) => ({
+        actorId,
+        peerId,
+        subscriptionId,
+        upTo: sequence,
+      })),
+      true,
+    )
   }
 
   /**

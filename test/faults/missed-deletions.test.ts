@@ -169,6 +169,24 @@ forEachService((start) => {
         await passUntil(clock, [service], isEqual, 1000)
       })
 
+    for (const [what, pause] of [
+      ['a suspension', suspended()],
+      ['a time without approval', unapproved],
+    ] as const)
+      it(`equals what the peer is shown when ${what} ends before the repair of deletions that failed (SUB-30)`, async () => {
+        const made = await world()
+        const { clock, service, ingress, remove, isEqual, sent } = made
+        ingress.status = 400
+        for (const name of ['diary', 'list-a']) await remove(name)
+        await service.settled()
+        await pause.begin(made)
+        ingress.status = 0
+        await pause.end(made)
+        await service.settled()
+        assert.match(sent(), /"type":"resync"/)
+        await passUntil(clock, [service], isEqual, 1000)
+      })
+
     it('equals what the peer is shown when more changes failed than are stored (SUB-30)', async () => {
       const { clock, service, ingress, put, remove, isEqual } = await world()
       ingress.status = 503
