@@ -88,6 +88,8 @@ export function connectionProblem(error: unknown, url: URL, timeoutMs: number): 
 function tlsProblem(code: string, { host, hostname }: URL): string | null {
   if (/^(?:EPROTO|ERR_SSL_)/.test(code))
     return `no TLS connection is possible at ${host} (${code}). Let the proxy terminate TLS there, or correct BASE_URL.`
+  if (/SELF_SIGNED|UNABLE_TO/.test(code))
+    return `this machine does not trust the authority of its TLS certificate (${code}). Install a certificate that browsers accept, or name the file of your authority in NODE_EXTRA_CA_CERTS.`
   return /CERT|SIGNATURE/.test(code)
     ? `its TLS certificate is not valid for ${hostname} (${code}). Install a certificate that browsers accept.`
     : null

@@ -129,6 +129,13 @@ describe('a deployment, seen from outside', () => {
     )
   })
 
+  it('has no problem when its proxy answers 502 now and then, as while a process restarts', async () => {
+    let sent = 0
+    const { url } = await deploy({ answer: () => (++sent % 25 === 0 ? new Response('', { status: 502 }) : null) })
+    assert.deepEqual(wrong(await findings(url)), [])
+    assert.ok(sent > 50)
+  })
+
   const mistakes: readonly [what: string, deployment: Deployment, expected: readonly string[]][] = [
     ['a certificate that ends soon', { notAfter: Date.now() + 3 * dayMs }, ['warning certificate']],
     [
@@ -264,7 +271,8 @@ describe('a deployment, seen from outside', () => {
     const secure = await listen(createTlsServer(selfSigned({ names: ['localhost'] }), (_request, to) => to.end()))
     await assert.rejects(findings(`https://localhost:${secure}`), {
       name: 'ConfigError',
-      message: /TLS certificate is not valid/,
+      message:
+        /does not trust the authority of its TLS certificate \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. .*NODE_EXTRA_CA_CERTS\.$/,
     })
   })
 

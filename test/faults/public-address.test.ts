@@ -161,7 +161,7 @@ describe('the public address of the service', () => {
       const url = `https://127.0.0.1:${await listening(createTlsServer(certificate))}`
       assert.equal(
         await problem(url),
-        `Cannot reach ${url}: its TLS certificate is not valid for 127.0.0.1 (${code}). Install a certificate that browsers accept.`,
+        `Cannot reach ${url}: this machine does not trust the authority of its TLS certificate (${code}). Install a certificate that browsers accept, or name the file of your authority in NODE_EXTRA_CA_CERTS.`,
       )
     })
 

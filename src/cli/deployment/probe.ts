@@ -1,4 +1,5 @@
 /** Requests to a deployment, as a stranger sends them. */
+import { setTimeout } from 'node:timers/promises'
 import { bytesOf } from '../short-body.ts'
 
 export interface Probed {
@@ -10,6 +11,10 @@ export interface Probed {
 
 const longestWaitMs = 10_000
 const longestBody = 4_194_304
+const maxRetries = 3
+const retryMs = 200
+/** The answers of a proxy whose process does not answer. */
+const passing: ReadonlySet<number> = new Set([502, 504])
 
 export class Probe {
   /** Without a trailing slash. */
@@ -23,8 +28,22 @@ export class Probe {
     return this.url.startsWith('https:')
   }
 
-  /** Sends one request to a path. Redirects are not followed. @throws TypeError, DOMException when no answer came. */
+  /**
+   * Sends one request to a path. Redirects are not followed. A proxy that found no process for a GET is asked again, because
+   * a process may be restarting.
+   *
+   * @throws TypeError, DOMException when no answer came.
+   */
   async send(path: string, init: RequestInit = {}): Promise<Probed> {
+    let answer = await this.#once(path, init)
+    for (let tries = 0; tries < maxRetries && init.method === undefined && passing.has(answer.status); tries += 1) {
+      await setTimeout(retryMs)
+      answer = await this.#once(path, init)
+    }
+    return answer
+  }
+
+  async #once(path: string, init: RequestInit): Promise<Probed> {
     const answer = await fetch(`${this.url}${path}`, {
       redirect: 'manual',
       signal: AbortSignal.timeout(longestWaitMs),

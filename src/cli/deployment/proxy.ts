@@ -114,7 +114,9 @@ async function limits(probe: Probe): Promise<Finding[]> {
 /** A slow connection gives a limited sender a request back, so only the third success counts. */
 async function escapesBy(probe: Probe, headers: Readonly<Record<string, string>>): Promise<boolean> {
   for (let tries = 0; tries < 3; tries += 1) {
-    if ((await probe.send(limited, { headers })).status === 429) return false
+    const { status } = await probe.send(limited, { headers })
+    // A failure of the proxy or the service says nothing about the limit.
+    if (status === 429 || status >= 500) return false
     for (let sent = 0; sent < maxRequests; sent += 1) if ((await probe.send(limited)).status === 429) break
   }
   return true
