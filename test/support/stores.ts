@@ -136,7 +136,13 @@ class ReusedDatabase {
   /** Deletes all rows that the migrations did not write. */
   async empty(): Promise<void> {
     this.#statements ??= this.#connect()
-    await this.#client.query(await this.#statements)
+    const statements = await this.#statements
+    // A statement of a service that crashed may still run on the server: it would deadlock with the deletion, or write after it.
+    await this.#client.query(
+      `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    )
+    await this.#client.query(statements)
   }
 
   async close(): Promise<void> {
