@@ -5,7 +5,7 @@ import { ServiceError } from '../errors.ts'
 import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { readItemQuery, readWhere, writeCursor } from '../property/item-query.ts'
-import type { FieldKey, FoundItems, IndexedItem, ItemQuery } from '../list/list.ts'
+import type { FieldCondition, FoundItems, IndexedItem, ItemQuery } from '../list/list.ts'
 import type { ListSpan } from '../property/lists/list-queries.ts'
 import type { ListReader } from '../property/lists/list-reader.ts'
 import type { Properties } from '../property/properties.ts'
@@ -100,7 +100,7 @@ function readingCalls(listReader: ListReader, access: Access, stored: () => Prom
 /** Answers the queries of a list. */
 interface Answering {
   query(asked: ItemQuery): Promise<FoundItems>
-  count(where: readonly FieldKey[]): Promise<number>
+  count(where: readonly FieldCondition[]): Promise<number>
 }
 
 export function queryCalls(answering: Answering): Pick<ListHandle, 'query' | 'count'> {
@@ -119,7 +119,7 @@ export function askedOf({ where, sort, limit, after }: ListQuery = {}): ItemQuer
 }
 
 /** @throws ServiceError `bad_request` */
-export function conditionsOf(where: object | undefined): FieldKey[] {
+export function conditionsOf(where: object | undefined): FieldCondition[] {
   return readWhere(textsOf(where))
 }
 

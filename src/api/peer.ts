@@ -110,7 +110,10 @@ function searchOf(query: ListQuery): URLSearchParams {
   const search = new URLSearchParams()
   // A string in quotes is never read as a number.
   for (const [field, value] of Object.entries<ListWhere[string]>(where))
-    if (value !== undefined) search.set(`where[${field}]`, fromPlain(value))
+    if (typeof value === 'object' && value !== null) {
+      for (const [operator, compared] of Object.entries(value))
+        if (compared !== undefined) search.set(`where[${field}][${operator}]`, fromPlain(compared))
+    } else if (value !== undefined) search.set(`where[${field}]`, fromPlain(value))
   if (sort !== undefined) search.set('sort', sort)
   search.set('limit', String(limit))
   if (after !== undefined && after !== null) search.set('after', after)

@@ -2,9 +2,20 @@
 import type { Json } from '../json/json.ts'
 import type { ItemField } from './data-declarations.ts'
 
-/** The value that each field must have: a string, a number, a boolean or null. */
+/** The value that each field must have, a string, a number, a boolean or null, or operators. */
 export type ListWhere<Item = Json> = {
-  readonly [Field in ItemField<Item>]?: FieldValue<Item, Field>
+  readonly [Field in ItemField<Item>]?: FieldValue<Item, Field> | FieldComparison<FieldValue<Item, Field>>
+}
+
+/** Operators that a value of a field is compared with: one range, or the values of `in`. */
+export interface FieldComparison<Value> {
+  readonly gt?: Extract<Value, string | number>
+  readonly gte?: Extract<Value, string | number>
+  readonly lt?: Extract<Value, string | number>
+  readonly lte?: Extract<Value, string | number>
+  readonly startsWith?: Extract<Value, string>
+  /** One of these values, at most 100. */
+  readonly in?: readonly Value[]
 }
 
 type FieldValue<Item, Field extends string> = Item extends { readonly [name in Field]?: infer Value }

@@ -133,7 +133,12 @@ function isQuery<Item>({ where = {}, sort, after }: ListSelection<Item>): boolea
 function queryOf<Item>(selection: ListSelection<Item>): string {
   const { where = {}, sort, after, start, limit } = selection
   const query = new URLSearchParams()
-  for (const [field, value] of Object.entries(where)) query.set(`where[${field}]`, JSON.stringify(value))
+  for (const [field, value] of Object.entries<unknown>(where)) {
+    if (typeof value === 'object' && value !== null) {
+      for (const [operator, compared] of Object.entries(value))
+        if (compared !== undefined) query.set(`where[${field}][${operator}]`, JSON.stringify(compared))
+    } else query.set(`where[${field}]`, JSON.stringify(value))
+  }
   if (sort !== undefined) query.set('sort', sort)
   if ((after ?? null) !== null) query.set('after', String(after))
   if (start !== undefined || !isQuery(selection)) query.set('start', String(start ?? 0))

@@ -1,4 +1,4 @@
-/** Keys of JSON values in an index. Their order as text is the order of the values, in both databases. */
+/** Keys of JSON values in an index, and the conditions of queries on them. Their order as text is the order of the values, in both databases. */
 import { getAt, type JsonText, kindOf, stringValue } from '../json/json.ts'
 
 /** The characters of a string that its key contains. Strings with the same beginning have the same place in a sort. */
@@ -48,4 +48,33 @@ function numberKey(number: number): string {
 function stringKey(text: string): string {
   const start = text.slice(0, keyChars).toWellFormed()
   return start.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001')
+}
+
+/** A field that must have one of these keys, in ascending order, or a key from `from` to before `to`. */
+export type FieldCondition =
+  | { readonly field: string; readonly keys: readonly string[] }
+  | { readonly field: string; readonly from: string; readonly to: string }
+
+export function fits(condition: FieldCondition, key: string): boolean {
+  if ('keys' in condition) return condition.keys.includes(key)
+  return compareKeys(key, condition.from) >= 0 && compareKeys(key, condition.to) < 0
+}
+
+/** Whether one key fits. The items of one key are in the order in which they were added. */
+export function isOneKey(condition: FieldCondition): boolean {
+  return 'keys' in condition && condition.keys.length === 1
+}
+
+/** The least text after a key. No key of another value is between them (`stringKey`). */
+export function afterKey(key: string): string {
+  return `${key}\u0001`
+}
+
+/** The least text after all keys that begin with a prefix. */
+export function afterPrefix(prefix: string): string {
+  const points = Array.from(prefix)
+  const last = points.pop()?.codePointAt(0) ?? 0
+  if (last === 0x10_ff_ff) return afterPrefix(points.join(''))
+  // The surrogates between these two code points are no text.
+  return points.join('') + String.fromCodePoint(last === 0xd7_ff ? 0xe0_00 : last + 1)
 }

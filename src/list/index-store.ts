@@ -3,7 +3,7 @@
  * empty key has the number of the next item to index. A mark without a field has the next item to upgrade.
  */
 import type { Queries, Transaction } from '../store/store.ts'
-import { fieldKey } from './index-key.ts'
+import { type FieldCondition, fieldKey, fits } from './index-key.ts'
 import type { ListAddress } from './list-address.ts'
 import type { NewItem } from './list-store.ts'
 
@@ -13,7 +13,7 @@ export interface IndexEntry {
   readonly key: string
 }
 
-/** The value that a field must have, as a key. */
+/** A value of a field, as a key. */
 export interface FieldKey {
   readonly field: string
   readonly key: string
@@ -120,39 +120,51 @@ export function findByKey(
   )
 }
 
-/** The items after `after` by the key of the field, then by number. At most `most`. */
+/**
+ * The items after `after` by the key of the field, then by number. At most `most`.
+ *
+ * @param end The keys are below it, and in descending order not below it.
+ */
 export function findSorted(
   q: Queries,
   { actorId, list }: ListAddress,
   { field, isDescending }: { readonly field: string; readonly isDescending: boolean },
-  after: IndexEntry,
-  most: number,
+  { after, end, most }: { readonly after: IndexEntry; readonly end: string; readonly most: number },
 ): Promise<IndexEntry[]> {
   return q.all(
     isDescending
       ? `SELECT item, value_key AS "key" FROM list_index WHERE actor_id = $1 AND list = $2 AND field = $3
-         AND (value_key, item) < ($4, $5) ORDER BY value_key DESC, item DESC LIMIT $6`
+         AND (value_key, item) < ($4, $5) AND value_key >= $7 ORDER BY value_key DESC, item DESC LIMIT $6`
       : `SELECT item, value_key AS "key" FROM list_index WHERE actor_id = $1 AND list = $2 AND field = $3
-         AND (value_key, item) > ($4, $5) ORDER BY value_key, item LIMIT $6`,
+         AND (value_key, item) > ($4, $5) AND value_key < $7 ORDER BY value_key, item LIMIT $6`,
     actorId,
     list,
     field,
     after.key,
     after.item,
     most,
+    end,
   )
 }
 
-/** The items among `items` whose fields have all these keys. */
+/** The items among `items` whose fields fit all conditions. */
 export async function findMatching(
   q: Queries,
-  { actorId, list }: ListAddress,
-  keys: readonly FieldKey[],
+  address: ListAddress,
+  conditions: readonly FieldCondition[],
   items: readonly number[],
 ): Promise<ReadonlySet<number>> {
+  const { actorId, list } = address
   let left = items
-  for (const { field, key } of keys) {
+  for (const condition of conditions) {
     if (left.length === 0) break
+    const { field } = condition
+    const [key, ...others] = 'keys' in condition ? condition.keys : []
+    if (key === undefined || others.length > 0) {
+      const entries = await findFieldKeys(q, address, field, left)
+      left = entries.flatMap((entry) => (fits(condition, entry.key) ? [entry.item] : []))
+      continue
+    }
     const rows = await q.all<{ item: number }>(
       `SELECT item FROM list_index WHERE actor_id = $1 AND list = $2 AND field = $3 AND value_key = $4
        AND item IN ARRAY (SELECT item FROM rows($5, item BIGINT) AS wanted)`,

@@ -4,16 +4,8 @@
  */
 import type { JsonText } from '../json/json.ts'
 import type { Queries } from '../store/store.ts'
-import { compareKeys } from './index-key.ts'
-import {
-  type FieldKey,
-  findByKey,
-  findFieldKeys,
-  findMarks,
-  findMatching,
-  findSorted,
-  type IndexEntry,
-} from './index-store.ts'
+import { compareKeys, type FieldCondition, fits, isOneKey } from './index-key.ts'
+import { findByKey, findFieldKeys, findMarks, findMatching, findSorted, type IndexEntry } from './index-store.ts'
 import { handleOf } from './item-handle.ts'
 import { type ListAddress, versionOf } from './list-address.ts'
 import { pageBytes } from './list-scan.ts'
@@ -30,9 +22,8 @@ export interface ItemSort {
 }
 
 export interface ItemQuery {
-  /** The values that fields must have. */
-  readonly where: readonly FieldKey[]
-  /** Null: in the order in which the items were added. */
+  readonly where: readonly FieldCondition[]
+  /** Null: in the order in which the items were added. `where` then names one key of a field. */
   readonly sort: ItemSort | null
   readonly limit: number
   /** The last item of the page before. */
@@ -105,22 +96,22 @@ export async function queryIndexed(
 export async function countIndexed(
   q: Queries,
   at: ListAddress,
-  where: readonly FieldKey[],
-  after: number,
+  where: readonly FieldCondition[],
+  after: IndexEntry | null,
   without = none,
-): Promise<{ readonly count: number; readonly next: number | null } | Unindexed | null> {
+): Promise<{ readonly count: number; readonly next: IndexEntry | null } | Unindexed | null> {
   const list = await OpenList.find(q, at)
   if (list === null) return null
-  const [first, ...others] = where
+  const [first, ...others] = oneKeyFirst(where)
   if (first === undefined) return { count: list.length, next: null }
   const unindexed = await withoutIndex(
     list,
     where.map(({ field }) => field),
   )
   if (unindexed.length > 0) return { unindexed }
-  const entries = await findByKey(q, at, first, Math.max(after, list.firstItem - 1), maxExamined)
+  const entries = await findFitting(list, first, after ?? beginning, maxExamined)
   const matching = await findMatching(q, at, others, presentIn(list, entries, without))
-  return { count: matching.size, next: entries.length < maxExamined ? null : (entries.at(-1)?.item ?? null) }
+  return { count: matching.size, next: entries.length < maxExamined ? null : (entries.at(-1) ?? null) }
 }
 
 /** The fields that have no complete index of items in the declared version. */
@@ -132,36 +123,83 @@ async function withoutIndex(list: OpenList, fields: readonly string[]): Promise<
   return [...new Set(fields)].filter((field) => !list.indexes.includes(field) || marks.has(field))
 }
 
-async function find(
-  list: OpenList,
-  { where, sort, limit, after }: ItemQuery,
-  without: ReadonlySet<number>,
-): Promise<Found> {
+async function find(list: OpenList, asked: ItemQuery, without: ReadonlySet<number>): Promise<Found> {
+  const { where, sort, limit, after } = asked
   const { queries: q, address: at, firstItem } = list
-  const [first, ...others] = where
+  const [first, ...others] = oneKeyFirst(where)
   if (sort === null) {
-    if (first === undefined) return { entries: [], next: null }
-    const begin = { key: first.key, item: Math.max(after?.item ?? 0, firstItem - 1) }
+    const [key] = first !== undefined && 'keys' in first ? first.keys : []
+    if (first === undefined || key === undefined) return { entries: [], next: null }
+    const begin = { key, item: Math.max(after?.item ?? 0, firstItem - 1) }
     return examine(list, {
       where: others,
       without,
       limit,
       begin,
-      read: (last, most) => findByKey(q, at, first, last.item, most),
+      read: (last, most) => findByKey(q, at, { field: first.field, key }, last.item, most),
     })
   }
-  const few = first === undefined ? null : await findByKey(q, at, first, firstItem - 1, fewMatches + 1)
+  return findInOrder(list, asked, sort, without)
+}
+
+/** A page in the order of a field. */
+async function findInOrder(
+  list: OpenList,
+  { where, limit, after }: ItemQuery,
+  sort: ItemSort,
+  without: ReadonlySet<number>,
+): Promise<Found> {
+  const { queries: q, address: at } = list
+  const [first, ...others] = oneKeyFirst(where)
+  const along = where.find((condition) => condition.field === sort.field && 'from' in condition)
+  const few = first === undefined || first === along ? null : await findFitting(list, first, beginning, fewMatches + 1)
   if (few !== null && few.length <= fewMatches) {
     const matching = await findMatching(q, at, others, presentIn(list, few, without))
     const entries = await findFieldKeys(q, at, sort.field, [...matching])
     return pageOf(sortEntries(entries, sort, after), limit)
   }
-  const begin = after ?? { key: sort.isDescending ? '~' : '', item: -1 }
-  return examine(list, { where, without, limit, begin, read: (last, most) => findSorted(q, at, sort, last, most) })
+  const { from, to } = along !== undefined && 'from' in along ? along : { from: '0', to: '~' }
+  const [start, end] = sort.isDescending ? [to, from] : [from, to]
+  return examine(list, {
+    where: where.filter((condition) => condition !== along),
+    without,
+    limit,
+    begin: after !== null && (along === undefined || fits(along, after.key)) ? after : { key: start, item: -1 },
+    read: (last, most) => findSorted(q, at, sort, { after: last, end, most }),
+  })
+}
+
+const beginning: IndexEntry = { key: '', item: -1 }
+
+/** One key has fewer items than a range, and in the order in which they were added. */
+function oneKeyFirst(where: readonly FieldCondition[]): readonly FieldCondition[] {
+  return where.toSorted((a, b) => Number(isOneKey(b)) - Number(isOneKey(a)))
+}
+
+/** The entries of a condition after `after`, by key, then by number. At most `most`. */
+async function findFitting(
+  { queries: q, address: at, firstItem }: OpenList,
+  condition: FieldCondition,
+  after: IndexEntry,
+  most: number,
+): Promise<readonly IndexEntry[]> {
+  const { field } = condition
+  if ('from' in condition) {
+    const { from, to } = condition
+    const begin = compareKeys(after.key, from) < 0 ? { key: from, item: -1 } : after
+    return findSorted(q, at, { field, isDescending: false }, { after: begin, end: to, most })
+  }
+  const found: IndexEntry[] = []
+  for (const key of condition.keys) {
+    if (compareKeys(key, after.key) < 0 || found.length >= most) continue
+    const last = Math.max(key === after.key ? after.item : -1, firstItem - 1)
+    found.push(...(await findByKey(q, at, { field, key }, last, most - found.length)))
+  }
+  return found
 }
 
 interface Examination {
-  readonly where: readonly FieldKey[]
+  readonly where: readonly FieldCondition[]
   readonly without: ReadonlySet<number>
   readonly limit: number
   readonly begin: IndexEntry

@@ -51,8 +51,19 @@ export {
 export type { ListIndexes } from './list-indexes.ts'
 export { countOlder, keepUpBatch } from './list-upkeep.ts'
 export { rowText } from './list-store.ts'
-export { fieldKey, keyChars, valueKey, noKey } from './index-key.ts'
-export type { FieldKey, IndexEntry } from './index-store.ts'
+export {
+  afterKey,
+  afterPrefix,
+  compareKeys,
+  type FieldCondition,
+  fieldKey,
+  fits,
+  isOneKey,
+  keyChars,
+  valueKey,
+  noKey,
+} from './index-key.ts'
+export type { IndexEntry } from './index-store.ts'
 export { indexFromJson, parseIndex, resolveIndex } from './list-index.ts'
 export {
   readItem,

@@ -1,9 +1,23 @@
 /** Reads queries of lists, as code and requests give them. */
 import { quoted, ServiceError } from '../errors.ts'
 import { integerField, optional, stringField } from '../json/fields.ts'
-import { elements, type JsonText, kindOf, known, stringText, stringValue } from '../json/json.ts'
 import {
-  type FieldKey,
+  array,
+  elements,
+  type JsonText,
+  kindOf,
+  known,
+  members,
+  object,
+  stringText,
+  stringValue,
+} from '../json/json.ts'
+import {
+  afterKey,
+  afterPrefix,
+  compareKeys,
+  type FieldCondition,
+  isOneKey,
   type IndexEntry,
   type ItemQuery,
   keyChars,
@@ -18,9 +32,12 @@ import {
 export const maxQueried = 1000
 /** The most fields that a query compares. */
 const maxConditions = 8
+/** The most values of `in`. */
+const maxValues = 100
+const operatorNames: readonly string[] = ['gt', 'gte', 'lt', 'lte', 'startsWith', 'in']
 
 export interface GivenQuery {
-  /** The value that each field must have. */
+  /** The value that each field must have, or an object of operators. */
   readonly where: ReadonlyMap<string, JsonText>
   /** A field, after a minus for a descending order. */
   readonly sort?: string | undefined
@@ -36,32 +53,90 @@ export function readItemQuery({ where, sort, limit = maxQueried, after }: GivenQ
   const isDescending = sort?.startsWith('-') === true
   const field = isDescending ? sort?.slice(1) : sort
   if (field === '') throw new ServiceError('bad_request', 'Invalid sort: expected the name of a field.')
+  const conditions = readWhere(where)
   return {
-    where: readWhere(where),
-    sort: field === undefined ? null : { field, isDescending },
+    where: conditions,
+    sort: field === undefined ? orderOf(conditions) : { field, isDescending },
     limit,
     after: after === undefined || after === null ? null : readCursor(after),
   }
 }
 
+/** Without one key to follow, the items come in the order of the first field that is compared. */
+function orderOf(where: readonly FieldCondition[]): ItemQuery['sort'] {
+  const [first] = where
+  return first === undefined || where.some(isOneKey) ? null : { field: first.field, isDescending: false }
+}
+
 /** @throws ServiceError `bad_request` */
-export function readWhere(where: ReadonlyMap<string, JsonText>): FieldKey[] {
+export function readWhere(where: ReadonlyMap<string, JsonText>): FieldCondition[] {
   if (where.size > maxConditions)
     throw new ServiceError('bad_request', `Invalid where: expected at most ${maxConditions} fields.`)
   return [...where].map(([field, value]) => {
-    const key = valueKey(value)
-    if (key === noKey)
-      throw new ServiceError(
-        'bad_request',
-        `Invalid where of ${quoted(field)}: expected a string, a number, true, false or null.`,
-      )
-    if ((stringValue(value)?.length ?? 0) >= keyChars)
-      throw new ServiceError(
-        'bad_request',
-        `Invalid where of ${quoted(field)}: expected fewer than ${keyChars} characters.`,
-      )
-    return { field, key }
+    const operators = members(value)
+    return operators === null ? { field, keys: [keyOf(field, value)] } : conditionOf(field, operators)
   })
+}
+
+/** The operators of a field: one range, or `in`. @throws ServiceError `bad_request` */
+function conditionOf(field: string, operators: ReadonlyMap<string, JsonText>): FieldCondition {
+  const unknown = [...operators.keys()].find((name) => !operatorNames.includes(name))
+  if (unknown !== undefined)
+    throw invalidWhere(field, `${quoted(unknown)} is not an operator. Use gt, gte, lt, lte, startsWith or in`)
+  const given = operators.get('in')
+  if (given !== undefined) {
+    const values = elements(given)
+    if (operators.size > 1 || values === null || values.length > maxValues)
+      throw invalidWhere(field, `expected \`in\` alone, with at most ${maxValues} values`)
+    const keys = new Set(values.map((value) => keyOf(field, value)))
+    return { field, keys: [...keys].toSorted(compareKeys) }
+  }
+  const ranges = [...operators].map(([name, value]) => rangeOf(field, name, value))
+  const [first] = ranges
+  if (first === undefined) throw invalidWhere(field, 'expected an operator: gt, gte, lt, lte, startsWith or in')
+  const from =
+    ranges
+      .map((range) => range.from)
+      .toSorted(compareKeys)
+      .at(-1) ?? first.from
+  const to = ranges.map((range) => range.to).toSorted(compareKeys)[0] ?? first.to
+  if (new Set(ranges.map((range) => range.from.charAt(0))).size > 1)
+    throw invalidWhere(field, 'expected two strings or two numbers')
+  return { field, from, to }
+}
+
+/** The keys of the values of the same type for which one operator holds. */
+function rangeOf(field: string, operator: string, value: JsonText): { readonly from: string; readonly to: string } {
+  const kind = kindOf(value)
+  if (kind !== 'string' && (kind !== 'number' || operator === 'startsWith'))
+    throw invalidWhere(field, operator === 'startsWith' ? 'expected a string' : 'expected a string or a number')
+  const key = keyOf(field, value)
+  const [from, to] = kind === 'string' ? ['4', '5'] : ['3', '4']
+  switch (operator) {
+    case 'gt':
+      return { from: afterKey(key), to }
+    case 'gte':
+      return { from: key, to }
+    case 'lt':
+      return { from, to: key }
+    case 'lte':
+      return { from, to: afterKey(key) }
+    default:
+      return { from: key, to: afterPrefix(key) }
+  }
+}
+
+/** @throws ServiceError `bad_request` */
+function keyOf(field: string, value: JsonText): string {
+  const key = valueKey(value)
+  if (key === noKey) throw invalidWhere(field, 'expected a string, a number, true, false or null')
+  if ((stringValue(value)?.length ?? 0) >= keyChars)
+    throw invalidWhere(field, `expected fewer than ${keyChars} characters`)
+  return key
+}
+
+function invalidWhere(field: string, reason: string): ServiceError {
+  return new ServiceError('bad_request', `Invalid where of ${quoted(field)}: ${reason}.`)
 }
 
 /**
@@ -134,25 +209,57 @@ export const listPartQuery = {
   after: optional(stringField('`after` of the page before, or `next` of a page of a query')),
 }
 
-export const whereGroup = { where: 'The value that a field must have: a string, a number, `true`, `false` or `null`' }
+export const whereGroup = {
+  where:
+    'The value that a field must have: a string, a number, `true`, `false` or `null`. With an operator behind the field, ' +
+    'such as `where[due][gte]`: `gt`, `gte`, `lt`, `lte`, `startsWith`, or `in` with values between commas',
+}
 
-/** The parameters `where[<field>]`. A value is JSON, and otherwise a string. @throws ServiceError `bad_request` */
+/**
+ * The parameters `where[<field>]` and `where[<field>][<operator>]`. A value is JSON, and otherwise a string.
+ *
+ * @throws ServiceError `bad_request`
+ */
 export function whereOf(query: string): ReadonlyMap<string, JsonText> {
   const where = new Map<string, JsonText>()
+  const compared = new Map<string, Map<string, JsonText>>()
   for (const [name, value] of new URLSearchParams(query)) {
-    const [, field] = /^where\[(.+)\]$/s.exec(name) ?? []
+    const [, field, operator] = /^where\[(.+?)\](?:\[([^\]]*)\])?$/s.exec(name) ?? []
     if (field === undefined) continue
-    if (where.has(field)) throw new ServiceError('bad_request', `Invalid where of ${quoted(field)}: expected it once.`)
-    const scalar = scalarOf(value)
-    if (kindOf(scalar) === 'number' && !Number.isFinite(Number(scalar))) {
-      throw new ServiceError(
-        'bad_request',
-        `Invalid where of ${quoted(field)}: the number is beyond the range of a double (1.8e308).`,
-      )
+    const operators = compared.get(field)
+    if (where.has(field) ? operators === undefined || operator === undefined || operators.has(operator) : false)
+      throw invalidWhere(field, 'expected it once')
+    const given = givenOf(field, operator, value)
+    if (operator === undefined) where.set(field, given)
+    else {
+      const all = new Map([...(operators ?? []), [operator, given]])
+      compared.set(field, all)
+      where.set(field, object(all))
     }
-    where.set(field, scalar)
   }
   return where
+}
+
+function givenOf(field: string, operator: string | undefined, value: string): JsonText {
+  if (operator === 'in') return listOf(field, value)
+  return operator === 'startsWith' ? quotedOr(value) : finite(field, scalarOf(value))
+}
+
+/** A JSON array, or values with commas between them. */
+function listOf(field: string, text: string): JsonText {
+  if (!text.startsWith('[')) return array(text.split(',').map((value) => finite(field, scalarOf(value))))
+  try {
+    JSON.parse(text)
+    return known(text)
+  } catch {
+    throw invalidWhere(field, 'expected a JSON array')
+  }
+}
+
+/** @throws ServiceError `bad_request` */
+function finite(field: string, value: JsonText): JsonText {
+  if (kindOf(value) !== 'number' || Number.isFinite(Number(value))) return value
+  throw invalidWhere(field, 'the number is beyond the range of a double (1.8e308)')
 }
 
 function scalarOf(text: string): JsonText {

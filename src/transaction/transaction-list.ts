@@ -229,7 +229,7 @@ export class TransactionList {
   }
 
   /** The number of matching items, with the changes of the transaction. @throws ServiceError as `queryList` */
-  async count(where: readonly list.FieldKey[]): Promise<number> {
+  async count(where: readonly list.FieldCondition[]): Promise<number> {
     const entry = await this.#openOrNull()
     return entry === null ? 0 : countList(await this.#queried(entry), where)
   }

@@ -325,6 +325,9 @@ describe('the client of an actor', () => {
     )
     assert.deepEqual((await tasks.read({ sort: 'due', after: sorted.next })).items, [{ text: 'task 3', due: 3 }])
     assert.deepEqual((await tasks.read({ where: { due: 2 } })).items, [{ text: 'task 2', due: 2 }])
+    const compared = { text: { startsWith: 'task' }, due: { in: [2] } } as const
+    assert.deepEqual((await tasks.read({ where: compared })).items, [{ text: 'task 2', due: 2 }])
+    await assert.rejects(tasks.read({ where: { due: { above: 1 } as object } }), { code: 'bad_request' })
     await tasks.update(0, { text: 'first', due: 9 })
     await tasks.delete(1, { ifVersion: (await tasks.read()).version })
     assert.equal((await failure(tasks.delete(0, { ifVersion: part.version }))).status, 412)
@@ -357,6 +360,7 @@ describe('the client of an actor', () => {
     assert.equal(await theirs.property('name').get(), undefined)
     assert.deepEqual((await theirs.list('tasks').read()).items, items)
     assert.deepEqual((await theirs.list('tasks').read({ where: { due: 1 } })).items, items)
+    assert.deepEqual((await theirs.list('tasks').read({ where: { due: { gte: 1, lt: 2 } } })).items, items)
   })
 
   it('lists the relationships without their secrets, and follows them', async () => {

@@ -1,4 +1,4 @@
-/* cspell:ignore acef dfbaec ceabfd dcbafe efabcd efac faec cdef lastnew abcdef Ahbdefg efgh dfbeg efbhgd hgef */
+/* cspell:ignore acef dfbaec ceabfd dcbafe efabcd efac faec cdef lastnew abcdef Ahbdefg efgh dfbeg efbhgd hgef fbae ceab baec */
 /** Queries of lists by their fields, over HTTP and from code, with and without indexes. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
@@ -72,6 +72,10 @@ const asked: readonly ListQuery[] = [
   { sort: 'rank' },
   { sort: '-due' },
   { where: { done: false }, sort: '-rank' },
+  { where: { rank: { gte: 0, lt: 5 } } },
+  { where: { rank: { gt: 0 } }, sort: '-rank' },
+  { where: { rank: { in: [1, 2, 5] } } },
+  { where: { due: { startsWith: '2026' }, done: false } },
 ]
 
 forEachService((start) => {
@@ -116,6 +120,29 @@ forEachService((start) => {
     ['where[done]=false&sort=-due', 'efac'],
     ['where[done]=false&sort=rank', 'faec'],
     ['where[done]=true&where[rank]=2&sort=due', ''],
+    ['where[rank][gte]=2', 'aec'],
+    ['where[rank][gt]=2', 'c'],
+    ['where[rank][lt]=2', 'fb'],
+    ['where[rank][lte]=2', 'fbae'],
+    ['where[rank][gte]=-1.5&where[rank][lt]=10', 'bae'],
+    ['where[rank][gt]=2&where[rank][lt]=2', ''],
+    ['where[rank][gte]="0"', ''],
+    ['where[due][gte]=2026-02', 'afe'],
+    ['where[due][lt]=2026-02', 'b'],
+    ['where[due][startsWith]=2026-0', 'baf'],
+    ['where[due][startsWith]=2026-0&where[due][gt]=2026-01-01', 'af'],
+    ['where[due][startsWith]=é', 'e'],
+    ['where[due][startsWith]="2"', 'baf'],
+    ['where[rank][in]=10,-20', 'fc'],
+    ['where[due][in]=null,2026-01-01', 'cb'],
+    ['where[due][in]=["2026-01-01","a,b"]', 'b'],
+    ['where[rank][in]=[]', ''],
+    ['where[done]=false&where[rank][gte]=2', 'ace'],
+    ['where[rank][gte]=2&where[done]=false&sort=-due', 'eac'],
+    ['where[rank][gte]=-1.5&sort=-rank', 'ceab'],
+    ['where[rank][gte]=-1.5&where[done][in]=true,false&sort=rank', 'baec'],
+    ['where[rank][in]=2,10&sort=-rank', 'cea'],
+    ['where[due][startsWith]=2026&where[rank][lt]=2', 'bf'],
   ] as const
 
   for (const list of ['tasks', 'plain', 'hooked']) {
@@ -216,7 +243,21 @@ forEachService((start) => {
           await tasks.insert(1, { text: 'h', due: null, rank: 10 })
           const results = []
           for (const query of asked) results.push((await allTexts(tasks, { ...query, limit: 2 })).join(''))
-          assert.deepEqual(results, ['Ahbdefg', 'efgh', 'Abd', 'eg', 'h', 'eg', 'dfbegAh', 'efbhgdA', 'hgef'])
+          assert.deepEqual(results, [
+            'Ahbdefg',
+            'efgh',
+            'Abd',
+            'eg',
+            'h',
+            'eg',
+            'dfbegAh',
+            'efbhgdA',
+            'hgef',
+            'egA',
+            'hAge',
+            'eg',
+            'f',
+          ])
           assert.equal(await tasks.count(), 7)
           assert.equal(await tasks.count({ done: false }), 4)
           assert.equal(await tasks.count({ rank: 2, done: false }), 2)
@@ -365,6 +406,25 @@ forEachService((start) => {
     ['?after=x&sort=due', 'Invalid after: expected `next` of the page before.'],
     ['?where[due]=1&where[due]=2', 'Invalid where of "due": expected it once.'],
     [`?where[due]=${'x'.repeat(200)}`, 'Invalid where of "due": expected fewer than 200 characters.'],
+    [
+      '?where[rank][above]=1',
+      'Invalid where of "rank": "above" is not an operator. Use gt, gte, lt, lte, startsWith or in.',
+    ],
+    ['?where[rank][]=1', 'Invalid where of "rank": "" is not an operator. Use gt, gte, lt, lte, startsWith or in.'],
+    ['?where[rank][gte]=1&where[rank][gte]=2', 'Invalid where of "rank": expected it once.'],
+    ['?where[rank][gte]=1&where[rank]=2', 'Invalid where of "rank": expected it once.'],
+    ['?where[rank]=1&where[rank][gte]=2', 'Invalid where of "rank": expected it once.'],
+    ['?where[rank][gte]=true', 'Invalid where of "rank": expected a string or a number.'],
+    ['?where[rank][gte]=1&where[rank][lt]=x', 'Invalid where of "rank": expected two strings or two numbers.'],
+    ['?where[due][in]=1&where[due][gt]=1', 'Invalid where of "due": expected `in` alone, with at most 100 values.'],
+    [
+      `?where[due][in]=${Array.from({ length: 101 }, (_, at) => at).join(',')}`,
+      'Invalid where of "due": expected `in` alone, with at most 100 values.',
+    ],
+    ['?where[due][in]=[1,', 'Invalid where of "due": expected a JSON array.'],
+    ['?where[due][in]=[[1]]', 'Invalid where of "due": expected a string, a number, true, false or null.'],
+    ['?where[rank][lt]=1e999', 'Invalid where of "rank": the number is beyond the range of a double (1.8e308).'],
+    [`?where[due][lt]=${'x'.repeat(200)}`, 'Invalid where of "due": expected fewer than 200 characters.'],
     ['?start=1&sort=due', 'Cannot give both start and a query: use after with the `next` of a page.'],
   ] as const
 
@@ -399,6 +459,13 @@ forEachService((start) => {
       code: 'bad_request',
       message: 'Invalid where of "due": expected a string, a number, true, false or null.',
     })
+    for (const [due, message] of [
+      [{ startsWith: 1 }, 'Invalid where of "due": expected a string.'],
+      [{}, 'Invalid where of "due": expected an operator: gt, gte, lt, lte, startsWith or in.'],
+      [{ in: 'x' }, 'Invalid where of "due": expected `in` alone, with at most 100 values.'],
+      [{ gte: null }, 'Invalid where of "due": expected a string or a number.'],
+    ] as const)
+      await assert.rejects(tasks.count({ due: due as object }), { code: 'bad_request', message })
     await assert.rejects(tasks.query({ limit: 0.5 }), { code: 'bad_request' })
     await assert.rejects(
       handle.transaction(async (tx) => tx.list('tasks').query({ limit: 1001 })),
@@ -543,6 +610,24 @@ forEachService((start) => {
       )
       const { items } = (await answer.json()) as { readonly items: readonly { readonly item: Given }[] }
       assert.deepEqual([items.length, items[0]?.item.rank, items[49]?.item.rank], [50, 10_498, 10_400])
+      const tasks = handle.list('tasks')
+      const ranks = async (query: ListQuery): Promise<unknown[]> =>
+        (await tasks.query(query)).items.map(({ item }) => (item as Given).rank)
+      service.reset()
+      assert.deepEqual(await ranks({ where: { rank: { gte: 9000 } }, limit: 2 }), [9000, 9001])
+      assert.ok(service.statements.length <= short, `${service.statements.length} statements for a range`)
+      assert.deepEqual(await ranks({ where: { rank: { lt: 9000 } }, sort: '-rank', limit: 2 }), [8999, 8998])
+      const below = Buffer.from('[1,"0"]').toString('base64url')
+      assert.deepEqual(await ranks({ where: { rank: { gte: 9000 } }, limit: 1, after: below }), [9000])
+      assert.equal(await tasks.count({ rank: { gte: 500 } }), 10_000)
+      await until(async () => {
+        await parts.listIndexes.settled()
+        return (await get('tasks/items?where[due]=0')).status === 200
+      })
+      assert.equal(await tasks.count({ due: { in: ['0', '6', '7'] } }), 3000)
+      assert.equal(await tasks.count({ due: { in: ['0', '6'] }, rank: { lt: 70 } }), 20)
+      assert.equal((await allTexts(tasks, { where: { due: { in: ['6', '0'] } } })).length, 3000)
+      assert.equal((await allTexts(tasks, { where: { rank: { gt: 99 }, done: true }, sort: '-due' })).length, 5200)
     })
 
     it('leaves no entry of its indexes when it is removed', async () => {

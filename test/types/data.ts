@@ -80,6 +80,14 @@ export async function reads(actor: ActorHandle): Promise<void> {
   for (const { item, handle } of page.items) item.text.concat(handle)
   await actor.list(shopping).count({ text: 'milk', done: true })
   await actor.list('any').query({ where: { anything: null }, sort: 'other' })
+  await actor.list(shopping).query({ where: { text: { startsWith: 'm', lt: 'n' }, done: { in: [true, false] } } })
+  await actor.list('any').count({ anything: { gte: 1 } })
+  // @ts-expect-error a boolean has no order
+  await actor.list(shopping).count({ done: { gt: true } })
+  // @ts-expect-error not an operator
+  await actor.list(shopping).count({ text: { above: 'a' } })
+  // @ts-expect-error the field is a string
+  await actor.list(shopping).count({ text: { in: [1] } })
   // @ts-expect-error the item has no such field
   await actor.list(shopping).query({ where: { price: 1 } })
   // @ts-expect-error the field is a boolean

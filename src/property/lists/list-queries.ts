@@ -69,7 +69,7 @@ export async function queryList(queried: QueriedList, asked: list.ItemQuery): Pr
 }
 
 /** The number of matching items. @throws ServiceError as `queryList` */
-export async function countList(queried: QueriedList, where: readonly list.FieldKey[]): Promise<number> {
+export async function countList(queried: QueriedList, where: readonly list.FieldCondition[]): Promise<number> {
   const fields = where.map(({ field }) => field)
   return (await countByIndex(queried, where, fields)) ?? (await scan(queried, where, fields)).length
 }
@@ -109,17 +109,19 @@ async function queryByIndex(
 /** Null when the indexes cannot answer. */
 async function countByIndex(
   queried: QueriedList,
-  where: readonly list.FieldKey[],
+  where: readonly list.FieldCondition[],
   fields: readonly string[],
 ): Promise<number | null> {
   if (!mayUseIndex(queried, fields)) return null
   const { pending } = queried
   if (pending !== null && where.length === 0) return pending.length
   let counted = matching(pending?.written ?? [], where).length
-  let from = 0
+  let from: list.IndexEntry | null = null
   for (;;) {
-    const after = from
-    const found = await readIndex(queried, (q, at) => list.countIndexed(q, at, where, after, pending?.gone))
+    const after: list.IndexEntry | null = from
+    const found: Awaited<ReturnType<typeof list.countIndexed>> | 'unindexed' = await readIndex(queried, (q, at) =>
+      list.countIndexed(q, at, where, after, pending?.gone),
+    )
     if (found === 'unindexed') return null
     if (found === null) return counted
     counted += found.count
@@ -149,7 +151,7 @@ function mayUseIndex({ hasNoHooks, indexes }: QueriedList, fields: readonly stri
 /** The matching items of a list that is not long. */
 async function scan(
   queried: QueriedList,
-  where: readonly list.FieldKey[],
+  where: readonly list.FieldCondition[],
   fields: readonly string[],
 ): Promise<readonly list.FoundItem[]> {
   const found: list.FoundItem[] = []
@@ -177,12 +179,12 @@ function tooLong({ name, hasNoHooks, indexes }: QueriedList, length: number, fie
   )
 }
 
-/** Whether the fields of the item have these keys. */
-export function holdsAll(item: list.IndexedItem['item'], where: readonly list.FieldKey[]): boolean {
-  return where.every(({ field, key }) => list.fieldKey(item, field) === key)
+/** Whether the fields of the item fit the conditions. */
+export function holdsAll(item: list.IndexedItem['item'], where: readonly list.FieldCondition[]): boolean {
+  return where.every((condition) => list.fits(condition, list.fieldKey(item, condition.field)))
 }
 
-function matching(items: readonly list.FoundItem[], where: readonly list.FieldKey[]): readonly list.FoundItem[] {
+function matching(items: readonly list.FoundItem[], where: readonly list.FieldCondition[]): readonly list.FoundItem[] {
   return items.filter(({ item }) => holdsAll(item, where))
 }
 

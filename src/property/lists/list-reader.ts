@@ -213,7 +213,7 @@ export class ListReader {
   }
 
   /** The number of matching items. @throws ServiceError as `queryList` */
-  async count(access: Access, name: string, where: readonly list.FieldKey[]): Promise<number> {
+  async count(access: Access, name: string, where: readonly list.FieldCondition[]): Promise<number> {
     await requireRight(this.#deps.permission, access, 'read', [name])
     return countList(this.#queried(access, name), where)
   }

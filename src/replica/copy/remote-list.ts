@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { quoted, ServiceError } from '../../errors.ts'
 import {
-  type FieldKey,
+  type FieldCondition,
   type FoundItem,
   type FoundItems,
   type ItemQuery,
@@ -43,12 +43,16 @@ export async function queryRemoteList(
 export function remoteMatches(
   store: Pick<Store, 'snapshot'>,
   list: RemoteListAddress,
-  where: readonly FieldKey[],
+  where: readonly FieldCondition[],
 ): Promise<FoundItem[]> {
   return store.snapshot((q) => findMatches(q, list, where))
 }
 
-async function findMatches(q: Queries, list: RemoteListAddress, where: readonly FieldKey[]): Promise<FoundItem[]> {
+async function findMatches(
+  q: Queries,
+  list: RemoteListAddress,
+  where: readonly FieldCondition[],
+): Promise<FoundItem[]> {
   const { name } = list
   const matches: FoundItem[] = []
   for (let from = 0; ; from += maxQueried) {
