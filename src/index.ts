@@ -83,6 +83,7 @@ export type {
   ScheduleCall,
 } from './app/background/background.ts'
 export type { Caller } from './caller.ts'
+export type { CallLog } from './observe/call-log.ts'
 export type { Json } from './json/json.ts'
 export type { Rules } from './permission/rules.ts'
 export type { TrustType } from './permission/trust-types.ts'

@@ -3,6 +3,7 @@ import type { ActorHandle, Subscription, TransactionHandle } from './actor-handl
 import type { ChangeEvents } from './background/background.ts'
 import type { Caller } from '../caller.ts'
 import type { Json } from '../json/json.ts'
+import type { CallLog } from '../observe/call-log.ts'
 import type { TrustRecord } from './trust-record.ts'
 import type { Annotations, McpCall, MethodMcp, ToolDeclaration } from './mcp-declarations.ts'
 import type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './schema.ts'
@@ -113,6 +114,9 @@ export interface Call<Input = unknown, Actor = ActorHandle> {
   readonly caller: Caller
   readonly name: string
   readonly input: Input
+  readonly log: CallLog
+  /** The id of the request, which its response and its log lines have. Empty for a call that no request caused. */
+  readonly requestId: string
   /** Features of the AI client; only in calls by an AI client. */
   readonly mcp?: McpCall
 }

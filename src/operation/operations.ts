@@ -8,6 +8,7 @@ import type { Schema } from '../app/schema.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { fromPlain, type Json, type JsonText } from '../json/json.ts'
 import { present } from '../json/present.ts'
+import { callLog } from '../observe/call-log.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Right } from '../permission/operation.ts'
@@ -36,7 +37,7 @@ export interface OperationDeps {
   readonly approvals: Pick<Approvals, 'require'>
   readonly handleOf: (actor: Access['actor']) => ActorHandle
   readonly timers: Timers
-  readonly log: Pick<Log, 'warn'>
+  readonly log: Log
   readonly metrics: Pick<Metrics, 'operationCalled'>
 }
 
@@ -88,7 +89,7 @@ export class Operations {
 
   async #call(access: Access, kind: OperationKind, name: string, data: Json): Promise<OperationResult> {
     await this.require(access, kind, 'write', name)
-    const { approvals, handleOf } = this.#deps
+    const { approvals, handleOf, log } = this.#deps
     const registry = this.#deps.registry.of(access.actor)
     const operations = registry.operations(kind, name)
     const mustAsk = registry.needsApproval(kind, name) && !needsNoApproval(access.caller)
@@ -97,7 +98,12 @@ export class Operations {
     const handle = handleOf(access.actor)
     for (const operation of operations) {
       const input = await inputFor(operation, data, reviewed)
-      const result = await operation.run(handle, { caller: access.caller, name, input })
+      const result = await operation.run(handle, {
+        caller: access.caller,
+        name,
+        input,
+        ...callLog(log, `${kind}/${name}`, access.actor.id),
+      })
       if (result !== null) return resultOf(result)
     }
     return null
@@ -138,7 +144,13 @@ export class Operations {
     if (name.startsWith(propertiesUri)) return null
     const handle = this.#deps.handleOf(access.actor)
     for (const handler of this.#deps.registry.of(access.actor).resources(name)) {
-      const result = await handler({ actor: handle, caller: access.caller, name, input: data })
+      const result = await handler({
+        actor: handle,
+        caller: access.caller,
+        name,
+        input: data,
+        ...callLog(this.#deps.log, `resources/${name}`, access.actor.id),
+      })
       if (result === undefined || result) return resultOf(result)
     }
     return null

@@ -2,6 +2,7 @@
 import { discard, isResponse } from '../../app/handler-response.ts'
 import { codeOfStatus, needsOperator, quoted, ServiceError } from '../../errors.ts'
 import type { DeclaredOperation } from '../../app/registry.ts'
+import { callLog } from '../../observe/call-log.ts'
 import type { McpDeps } from '../deps.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { handlerFailure } from '../protocol/service-error.ts'
@@ -17,13 +18,19 @@ const isJson = /^application\/(?:[^;]+\+)?json\b/i
 
 /** @throws ServiceError for an error that the handler threw deliberately. */
 export async function runOperation(
-  deps: Pick<McpDeps, 'handleOf'>,
+  deps: Pick<McpDeps, 'handleOf' | 'log'>,
   call: InFlightCall,
   { run, name }: DeclaredOperation,
   input: unknown,
 ): Promise<unknown> {
   const { actor, caller } = call.access
-  const result = await run(deps.handleOf(actor), { caller, name, input, mcp: toolContextOf(call) })
+  const result = await run(deps.handleOf(actor), {
+    caller,
+    name,
+    input,
+    ...callLog(deps.log, `mcp/${name}`, actor.id),
+    mcp: toolContextOf(call),
+  })
   return isResponse(result) ? responseValue(name, result) : result
 }
 
