@@ -1,4 +1,5 @@
 /** The dependencies that every room of a running service shares. Each room has a function `createX(runtime, needs)`. */
+import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { Identity } from './app/identity.ts'
 import type { MailPort } from './app/background/mail-port.ts'
@@ -13,7 +14,6 @@ import type { Quotas } from './quota/quota.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import type { CatchUpStore } from './store/catch-up-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
-import type { StoreOptions } from './open-store.ts'
 import type { Migration, QueryObserver, Store } from './store/store.ts'
 import type { Table, WithTables } from './table/table.ts'
 import type { Timers } from './timers.ts'
@@ -82,7 +82,7 @@ export interface RuntimeOptions extends WithTables {
   /** Receives every SQL statement, so that a test can count them. */
   readonly onQuery?: QueryObserver
   /** Opens the file of a SQLite database, so that a test can replace connections. */
-  readonly openFile?: StoreOptions['openFile']
+  readonly openFile?: (location: URL, options: DatabaseSyncOptions) => DatabaseSync
   /** Wraps the store, so that a test can inject faults. */
   readonly wrapStore?: (store: Store) => Store
 }

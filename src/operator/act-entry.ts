@@ -10,7 +10,7 @@ export interface OperatorAct {
   readonly device: string
 }
 
-export function entryOf(actorId: string, { operator, device }: OperatorAct): Omit<AuditEntry, 'method' | 'path'> {
+export function actEntryOf(actorId: string, { operator, device }: OperatorAct): Omit<AuditEntry, 'method' | 'path'> {
   return {
     actorId,
     callerKind: 'operator',

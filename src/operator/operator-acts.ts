@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import type { FirstOperator } from '../sign-in/operators/first-operator.ts'
 import { type Operator, type Operators, parseOperator } from '../sign-in/operators/operators.ts'
-import { entryOf } from './act-entry.ts'
+import { actEntryOf } from './act-entry.ts'
 
 export interface OperatorActsDeps {
   readonly operators: Operators
@@ -53,7 +53,7 @@ export class OperatorActs {
   #record(message: string, operator: string, by: By): void {
     const { auditLog, log } = this.#deps
     const act = { operator: by.name, device: by.device }
-    auditLog.record({ ...entryOf(by.actorId, act), method: 'POST', path: '/admin/operators' })
+    auditLog.record({ ...actEntryOf(by.actorId, act), method: 'POST', path: '/admin/operators' })
     log.info({ operator, by: by.name }, message)
   }
 }

@@ -6,7 +6,7 @@ import { parseActorId } from '../actor/actor.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import { ServiceError } from '../errors.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
-import { entryOf, type OperatorAct } from './act-entry.ts'
+import { actEntryOf, type OperatorAct } from './act-entry.ts'
 import { type ActorFacts, actorFacts } from './actor-facts.ts'
 import { findActorsBefore, findActorsByCreator, findListedFacts, type ListedFacts } from './actor-list.ts'
 import { type ConnectedProgram, findConnectedPrograms } from './app-list.ts'
@@ -118,7 +118,7 @@ export class Reports {
     const { store, auditLog } = this.#deps
     const facts = parseActorId(id) === null ? null : await store.read((q) => actorFacts(q, id))
     if (facts === null) throw unknownActor()
-    auditLog.record({ ...entryOf(id, act), method: 'GET', path: '/admin', isRead: true })
+    auditLog.record({ ...actEntryOf(id, act), method: 'GET', path: '/admin', isRead: true })
     return facts
   }
 
@@ -173,7 +173,7 @@ export class Reports {
       store.afterCommit(tx, wake)
       return redriveAll(tx, { actorId: id }, now())
     })
-    auditLog.record({ ...entryOf(id, act), method: 'POST', path: '/admin/redrive' })
+    auditLog.record({ ...actEntryOf(id, act), method: 'POST', path: '/admin/redrive' })
     return redriven
   }
 }

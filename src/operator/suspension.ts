@@ -8,7 +8,7 @@ import { ServiceError } from '../errors.ts'
 import { randomId } from '../secret/random.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import { deleteSessionsExcept } from '../token/token-store.ts'
-import { entryOf, type OperatorAct } from './act-entry.ts'
+import { actEntryOf, type OperatorAct } from './act-entry.ts'
 
 export interface SuspensionDeps {
   readonly store: Pick<Store, 'write' | 'now'>
@@ -69,6 +69,6 @@ function record(
   { id, act, path }: { readonly id: string; readonly act: OperatorAct; readonly path: string },
 ): Promise<unknown> {
   const about = { at: now, id: randomId(), callerName: '', times: 1, method: 'POST', path, device: act.device }
-  const entry = { ...entryOf(id, act), ...about }
+  const entry = { ...actEntryOf(id, act), ...about }
   return putEntries(tx, [entry])
 }

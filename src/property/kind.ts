@@ -13,7 +13,7 @@ import type { UnreadProperty, StoredProperty } from './property-store.ts'
 import type { Values } from './values.ts'
 import type { Versions } from './version.ts'
 
-export interface Kind {
+export interface PropertyMethods {
   /** The description in the resource list of AI clients. */
   readonly description: string
   /**

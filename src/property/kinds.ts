@@ -2,13 +2,13 @@
 import type { JsonText } from '../json/json.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Change } from './change.ts'
-import type { Kind } from './kind.ts'
+import type { PropertyMethods } from './kind.ts'
 import { listKind } from './lists/list-kind.ts'
 import { nameIsTaken } from './property-errors.ts'
 import type { PropertyKind, StoredProperty } from './property-store.ts'
 import { valueKind } from './value-kind.ts'
 
-export const kinds: Readonly<Record<PropertyKind, Kind>> = {
+export const kinds: Readonly<Record<PropertyKind, PropertyMethods>> = {
   value: valueKind,
   list: listKind,
 }

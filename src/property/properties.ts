@@ -143,7 +143,7 @@ export class Properties {
       : await kinds[row.kind].read(kindDeps, access, kindDeps.declared.of(access.actor).current(row), request)
   }
 
-  /** The content of the MCP resource (see `Kind.resource`). */
+  /** The content of the MCP resource (see `PropertyMethods.resource`). */
   async resource(
     access: Access,
     name: string,
@@ -179,7 +179,7 @@ export class Properties {
     return { found: shown === null ? null : { kind, value: shown, size }, version }
   }
 
-  /** Handles PUT. `Values.put` sets a name alone (see `Kind.replace`); the kind handles a path below the name. */
+  /** Handles PUT. `Values.put` sets a name alone (see `PropertyMethods.replace`); the kind handles a path below the name. */
   async put(
     access: Access,
     request: PropertyRequest,

@@ -1,11 +1,11 @@
 /** Values: any JSON, stored in the row of the property. A name without a property counts as a value. */
 import { absent } from '../json/absent.ts'
 import { getAt } from '../json/json.ts'
-import type { Kind } from './kind.ts'
+import type { PropertyMethods } from './kind.ts'
 import { propertyNotFound } from './property-errors.ts'
 import { wholeValue } from './value-diff.ts'
 
-export const valueKind: Kind = {
+export const valueKind: PropertyMethods = {
   description: 'A property of the actor',
   holdsItems: false,
   itemCount: () => 0,

@@ -1,4 +1,4 @@
-import { identityOf } from '../app/kinds/actor-identity.ts'
+import { identityOfActor } from '../app/kinds/actor-identity.ts'
 import { DomainEvent } from '../domain-event.ts'
 import { deleteNoticesOf } from '../outbox/notice-store.ts'
 import type { Outbox } from '../outbox/create.ts'
@@ -94,7 +94,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   const trustDeps: TrustDeps = {
     ...runtime,
     times,
-    typeOf: (actor) => identityOf(runtime, actor).type,
+    typeOf: (actor) => identityOfActor(runtime, actor).type,
     handleOf: runtime.handles.of,
     calls: new TrustCalls(peerClient, timers),
     movedKey: needs.movedKey,

@@ -8,7 +8,7 @@ export interface IdentityDeps {
 }
 
 /** @throws ServiceError `unknown_kind` */
-export function identityOf({ identity, registry }: IdentityDeps, actor: { readonly kind: string }): Identity {
+export function identityOfActor({ identity, registry }: IdentityDeps, actor: { readonly kind: string }): Identity {
   const { kind, facts } = registry.of(actor)
   if (facts === null) return identity
   return { ...identity, type: facts.type ?? `${identity.type}:${kind}`, description: facts.description }

@@ -62,7 +62,7 @@ export async function countDevices(q: Queries, actorId: string): Promise<number>
   return row?.devices ?? 0
 }
 
-export async function forget(tx: Transaction, actorId: string, { kind, subject }: Note): Promise<void> {
+export async function deleteNote(tx: Transaction, actorId: string, { kind, subject }: Note): Promise<void> {
   await tx.run(
     '/* mail */ DELETE FROM mail_note WHERE actor_id = $1 AND kind = $2 AND subject = $3',
     actorId,

@@ -8,7 +8,7 @@ import { peerName, shownText } from '../../pages/shared/peer-names.ts'
 import type { Core } from '../feature.ts'
 import type { Words } from './letter.ts'
 import type { Mails, OwnerMail } from './mails.ts'
-import { countDevices, findReportedQuotas, forget, note, putLanguage } from './note-store.ts'
+import { countDevices, deleteNote, findReportedQuotas, note, putLanguage } from './note-store.ts'
 
 export interface OwnerMailsDeps
   extends Pick<Core, 'store' | 'now' | 'trusts' | 'facts' | 'quotaUses' | 'identity' | 'baseUrl'> {
@@ -75,7 +75,7 @@ export class OwnerMails {
         for (const { subject } of rows) {
           const use = uses.find(({ quota }) => quota.name === subject)
           if (use !== undefined && use.used >= use.limit * calmShare) continue
-          await store.write((tx) => forget(tx, actorId, { kind: 'quota', subject }))
+          await store.write((tx) => deleteNote(tx, actorId, { kind: 'quota', subject }))
         }
       }
       const last = reported.at(-1)

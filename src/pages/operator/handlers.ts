@@ -21,7 +21,7 @@ import { formRefusal } from '../shared/refused-on-page.ts'
 import { restoredDataOf } from '../activity/restored-data.ts'
 import { type Moment, momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
-import { type OperatorValuesDeps, valuesOf } from './operator-values.ts'
+import { type OperatorValuesDeps, operatorValuesOf } from './operator-values.ts'
 import { shownText } from '../shared/peer-names.ts'
 import { visible } from '../shared/visible.ts'
 import type {
@@ -65,7 +65,7 @@ export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Pr
     deps,
     exchange,
     deps.pages.operatorStatus({
-      ...valuesOf(deps, exchange),
+      ...operatorValuesOf(deps, exchange),
       ...summary,
       version: release,
       node: process.versions.node,
@@ -94,7 +94,7 @@ export async function showActors(
   const { query } = exchange
   const search = (query.search ?? '').trim()
   const before = placeOf(query.before ?? '')
-  const values = valuesOf(deps, exchange)
+  const values = operatorValuesOf(deps, exchange)
   const { actors, next, isCut } = await deps.reports.actors(search, before)
   const address = `${values.root}/actors`
   return showPage(
@@ -142,7 +142,7 @@ export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchan
   const facts = await deps.reports.actor(exchange.params.id, actOf(exchange))
   const uses = await deps.quotaUses(facts.id)
   const momentAt = moments(deps, exchange)
-  const values = valuesOf(deps, exchange)
+  const values = operatorValuesOf(deps, exchange)
   return showPage(
     deps,
     exchange,
@@ -208,7 +208,7 @@ async function act(
 export async function showDeliveries(deps: OperatorPageDeps, exchange: Exchange): Promise<HttpResponse> {
   const { deliveries, work, isCut } = await deps.reports.failures()
   const momentAt = moments(deps, exchange)
-  const values = valuesOf(deps, exchange)
+  const values = operatorValuesOf(deps, exchange)
   const actorOf = (actorId: string) => ({ actor: actorId, actor_href: `${values.root}/actors/${actorId}` })
   const since = (ms: number | null): Moment | null => (ms === null ? null : momentAt(ms))
   return showPage(
@@ -236,7 +236,7 @@ export async function showPrograms(
   const { after = '' } = exchange.query
   const { programs, next } = await deps.reports.programs(after)
   const momentAt = moments(deps, exchange)
-  const values = valuesOf(deps, exchange)
+  const values = operatorValuesOf(deps, exchange)
   return showPage(
     deps,
     exchange,

@@ -10,7 +10,7 @@ export interface OperatorValuesDeps extends SiteDeps {
   readonly now: () => number
 }
 
-export function valuesOf(
+export function operatorValuesOf(
   deps: OperatorValuesDeps,
   { request, operator, csrfToken }: OperatorExchange,
 ): OperatorPageValues {

@@ -22,7 +22,7 @@ import { formRefusal } from '../shared/refused-on-page.ts'
 import { siteValues } from '../shared/site.ts'
 import { momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
-import { type OperatorValuesDeps, valuesOf } from './operator-values.ts'
+import { type OperatorValuesDeps, operatorValuesOf } from './operator-values.ts'
 import type { FirstOperatorValues, OperatorTeamValues } from './values.ts'
 
 export interface TeamDeps extends OperatorValuesDeps, FreshSignInDeps, SignInRedirectDeps {
@@ -46,7 +46,7 @@ export async function showTeam(
   const { configured } = operators
   const stored = await operators.stored()
   const language = languages.of(exchange.request)
-  const values = valuesOf(deps, exchange)
+  const values = operatorValuesOf(deps, exchange)
   const page = deps.pages.operatorTeam({
     ...values,
     configured,

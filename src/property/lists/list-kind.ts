@@ -13,14 +13,14 @@ import {
   parseIndex,
   readBulk,
 } from '../../list/list.ts'
-import type { BulkStep, Kind } from '../kind.ts'
+import type { BulkStep, PropertyMethods } from '../kind.ts'
 import { listRemoval } from './list-diff.ts'
 import { arrayPieces, listArray } from './list-json.ts'
 import type { ListReading } from './list-reader.ts'
 import { recordAll, requireOnlyAdded } from './list-writer.ts'
 import { propertyNotFound, rejectedWrite } from '../property-errors.ts'
 
-export const listKind: Kind = {
+export const listKind: PropertyMethods = {
   description: 'A list of the actor',
   holdsItems: true,
   itemCount: ({ name, content }) => listMetadata(name, content).length,

@@ -1,6 +1,6 @@
 /** `/<actor>/meta`: the public facts about an actor. */
 import type { Actor } from '../../../actor/actor.ts'
-import { identityOf } from '../../../app/kinds/actor-identity.ts'
+import { identityOfActor } from '../../../app/kinds/actor-identity.ts'
 import type { Registry } from '../../../app/registry.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
@@ -67,7 +67,7 @@ export function metaRoutes(deps: MetaRouteDeps): readonly Route[] {
 }
 
 function facts(deps: MetaRouteDeps, actor: Actor): object {
-  const identity = identityOf(deps, actor)
+  const identity = identityOfActor(deps, actor)
   return {
     id: actor.id,
     type: identity.type,
@@ -84,7 +84,7 @@ function facts(deps: MetaRouteDeps, actor: Actor): object {
 }
 
 function value(deps: MetaRouteDeps, actor: Actor, path: string): HttpResponse {
-  const identity = identityOf(deps, actor)
+  const identity = identityOfActor(deps, actor)
   switch (path) {
     case 'id':
       return text(200, actor.id)
