@@ -22,7 +22,7 @@ describe('troupe operators', () => {
     assert.deepEqual(await run('ls'), {
       code: 0,
       signal: null,
-      stdout: 'No operators: the next start prints the link of the first one.\n',
+      stdout: 'No operators: the next start of troupe serve in production prints a link for the first one.\n',
       stderr: '',
     })
     assert.match((await run('add', 'Ada@Example.com')).stdout, /^ada@example\.com {2}added \S+Z by command\n$/)
@@ -45,6 +45,16 @@ describe('troupe operators', () => {
     assert.deepEqual(
       [unknown.code, unknown.stderr],
       [1, 'Cannot remove ada@example.com: it is not a stored operator.\n'],
+    )
+    const configured = await place.run(['operators', 'remove', 'Grace@Example.com'], {
+      env: { ...free, TROUPE_ADMINS: 'grace@example.com' },
+    })
+    assert.deepEqual(
+      [configured.code, configured.stderr],
+      [
+        1,
+        'Cannot remove grace@example.com: TROUPE_ADMINS names this operator. Remove the name there, and restart the service.\n',
+      ],
     )
     const second = await start(['serve', 'app.ts'], production)
     second.program.signal('SIGTERM')

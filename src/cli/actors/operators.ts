@@ -36,5 +36,6 @@ async function list(all: Operators, isJson: boolean): Promise<void> {
   }
   for (const name of configured) print(`${name}  TROUPE_ADMINS`)
   for (const { name, addedAt, addedBy } of stored) print(`${name}  added ${timeText(addedAt)} by ${addedBy}`)
-  if (configured.length + stored.length === 0) print('No operators: the next start prints the link of the first one.')
+  if (configured.length + stored.length === 0)
+    print('No operators: the next start of troupe serve in production prints a link for the first one.')
 }

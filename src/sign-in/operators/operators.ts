@@ -114,13 +114,18 @@ export class Operators {
   }
 
   /**
-   * @throws ServiceError `not_found` for a name that is not stored, `conflict` for the last operator, because the service would
-   *   have none.
+   * @throws ServiceError `not_found` for a name that is not stored, `conflict` for a name in `TROUPE_ADMINS`, and for the last
+   *   operator, because the service would have none.
    */
   async remove(name: string): Promise<void> {
     await this.#deps.store.write(async (tx) => {
       const stored = await lockStoredOperators(tx)
       const others = stored.filter((one) => one.name !== name)
+      if (others.length === stored.length && this.#configured.includes(name))
+        throw new ServiceError(
+          'conflict',
+          `Cannot remove ${name}: TROUPE_ADMINS names this operator. Remove the name there, and restart the service`,
+        )
       if (others.length === stored.length)
         throw new ServiceError('not_found', `Cannot remove ${name}: it is not a stored operator`)
       if (others.length + this.#configured.length === 0)
