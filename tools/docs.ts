@@ -113,6 +113,7 @@ function who(route: Route): string {
     return route.withoutToken === undefined ? client : `${client}; anyone where no token is needed`
   }
   if (route.access === 'oauth-client') return 'a registered client'
+  if (route.access === 'operator') return 'an operator, in a session'
   if (isOfService(route) || route.access === 'public') return 'anyone'
   if (route.access === 'open') return 'depends on the request'
   if (route.access === 'www') return 'the owner, in a session'

@@ -63,6 +63,9 @@ describe('the generated pages', () => {
       text,
       /### `GET \/<actor>`\n[^#]*- Who: the creator[^#]*- 302: Where a browser goes\n- Refused with 401, 403, 404\n/,
     )
+    for (const [, path = '', callers = ''] of text.matchAll(/^### `\w+ (\/admin\S*)`\n[^#]*?- Who: (.*)$/gm))
+      assert.equal(callers, path === '/admin/first' ? 'anyone' : 'an operator, in a session', path)
+    assert.equal(text.match(/^- Who: an operator, in a session$/gm)?.length, 8)
     assert.match(text, /### `GET \/<actor>\/properties`\n[^#]*- `\?format=` "full" adds the items of lists/)
   })
 })
