@@ -25,7 +25,10 @@ type FieldValue<Item, Field extends string> = Item extends { readonly [name in F
 /** A query of a list: the wanted items, their order and their number. @public */
 export interface ListQuery<Item = Json> {
   readonly where?: ListWhere<Item>
-  /** A field; `-due` for a descending order. Default: as the items were added, or as in the list without `where`. */
+  /**
+   * A field; `-due` for a descending order. Default: the order in which the items were added if a field must have one value, or
+   * if `where` is absent. Otherwise the order of the first field of `where`.
+   */
   readonly sort?: ItemField<Item> | `-${ItemField<Item>}`
   /** The most items of the page, from 1 to 1000. Default: 1000. */
   readonly limit?: number

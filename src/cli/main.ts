@@ -27,7 +27,7 @@ Usage
   troupe restored          says that the database is a copy; --revoke-after ends credentials of a restored database
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
-  troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
+  troupe actors ls         lists the actors; show, export, import, delete, suspend, resume and sign-out are for one actor
   troupe operators ls      lists the operators; add and remove change those whom the database names
   troupe import-actingweb  takes over a PostgreSQL database of the Python library ActingWeb 3.x
   troupe shadow            repeats reads at an old and a new service, and reports the differences of their answers
@@ -67,8 +67,8 @@ and usually
   DATABASE_URL         the database: PostgreSQL, or an SQLite file
 troupe doctor checks whether everything is present.
 
-While the service has no operator, each start prints a link to standard error, which makes the person who opens it and signs in
-the first operator. It works once, within 24 hours, until the next start.
+While the service has no operator, each start prints a link to standard error. The person who opens it and signs in becomes the
+first operator. The link works once, within 24 hours, until the next start. It needs the pages and a sign-in.
 
 ${settings}`,
   setup: `troupe setup <file> [--address <url>] [--database <url>] [--files <place>] [--sign-in <names>]
@@ -215,8 +215,8 @@ ${settings}`,
 troupe operators add <name> [--json]
 troupe operators remove <name> [--json]
 
-The operators may open the pages at /admin. TROUPE_ADMINS names some, and the database others, whom this command and those pages
-add and remove. <name> is a verified address, an id at a provider such as google:1234, or the fingerprint of a passkey, which
+The operators may open the pages at /admin. TROUPE_ADMINS names operators in the settings. This command and the page
+/admin/operators add and remove those in the database. <name> is a verified address, an id at a provider such as google:1234, or the fingerprint of a passkey, which
 the page of passkeys shows (passkey:…). The last operator cannot be removed. A running service knows the change at once.
 
 ${settings}`,
@@ -244,7 +244,8 @@ actor answers with 503 meanwhile. It prints what changes and asks first, unless 
 names another actor than that of the archive.
 renew-passphrase replaces the passphrase of an actor and prints the new one. Sessions stay.
 suspend refuses every request to an actor, also of its owner, who is signed out. Its data stays, and its deliveries wait until
-resume. sign-out ends the sessions of the owner on all devices. The owner finds the three in the activity.
+resume. sign-out ends the sessions of the owner on all devices. The activity of the owner shows
+suspend, resume and sign-out.
 delete deletes an actor with all its data, and notifies its peers. It asks first, unless --yes is given. With the module of
 the application, its handlers receive the same events as when the owner deletes the actor.
 seed runs seed.ts beside the module, or another file: export default async ({ app, actors }) => { … }

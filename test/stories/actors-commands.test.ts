@@ -251,7 +251,7 @@ export default seed
         stdout: 'Suspended actor ada.\n',
         stderr: '',
       })
-      assert.match((await run('show', 'ada')).stdout, /^suspended {6}by an operator: every request gets 403$/m)
+      assert.match((await run('show', 'ada')).stdout, /^suspended {6}by an operator: every request is refused$/m)
       await fill(async (app) => assert.rejects(async () => app.actors.get('ada'), { code: 'actor_suspended' }))
       assert.equal((await run('sign-out', 'ada')).stdout, 'Ended 0 sessions.\n')
       assert.deepEqual(JSON.parse((await run('resume', 'ada', '--json')).stdout), { actor: 'ada', done: 'resume' })

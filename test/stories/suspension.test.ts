@@ -91,7 +91,7 @@ forEachService((start) => {
       assert.equal(await service.app.actors.get('missing'), undefined)
       await assert.rejects(service.app.actors.get(id), { code: 'actor_suspended' })
       const shown = await (await operator.get(`/admin/actors/${id}`)).text()
-      assert.match(shown, /Suspended\.<\/strong> Every request gets 403/)
+      assert.match(shown, /Suspended\.<\/strong> Every request is refused/)
       await act(world, 'resume')
       await act(world, 'resume', 409)
       assert.deepEqual({ ...(await statuses()), page: before.page }, before)

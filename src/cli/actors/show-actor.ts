@@ -51,7 +51,7 @@ function* linesOf(facts: ActorFacts): Generator<string> {
   const { properties, lists, subscriptions, relationships, sessions } = facts
   yield `actor          ${facts.id}`
   yield `creator        ${printable(facts.creator)}${facts.isProven ? ' (proven)' : ' (not proven)'}`
-  if (facts.isSuspended) yield 'suspended      by an operator: every request gets 403'
+  if (facts.isSuspended) yield 'suspended      by an operator: every request is refused'
   yield `created        ${timeText(facts.createdAt)}`
   yield `last use       ${timeOrNull(facts.lastUsedAt) ?? 'never'}`
   yield `properties     ${properties.count}, ${sizeText(properties.bytes)}`

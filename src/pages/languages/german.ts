@@ -70,7 +70,7 @@ const notices = (noun: Declined): Messages['notices'] => ({
   refused: 'Abgelehnt.',
   followed: 'Abonniert.',
   actorSuspended: 'Gesperrt.',
-  actorResumed: 'Wieder geöffnet.',
+  actorResumed: 'Sperre aufgehoben.',
   signedOutEverywhere: 'Auf allen Geräten abgemeldet.',
   operatorBegun: 'Sie betreiben jetzt diesen Dienst.',
   operatorAdded: 'Person hinzugefügt.',
@@ -393,9 +393,9 @@ const mail: Messages['mail'] = {
     action: 'Adresse bestätigen',
   }),
   approval: ({ service, caller, operation }) => ({
-    subject: `${service}: Ein Aufruf wartet auf Ihre Zustimmung`,
+    subject: `${service}: Ein Aufruf wartet auf Ihre Genehmigung`,
     lines: [
-      `${caller} möchte „${operation}“ ausführen und braucht Ihre Zustimmung. Der Aufruf wartet 15 Minuten.`,
+      `${caller} möchte „${operation}“ ausführen und braucht Ihre Genehmigung. Der Aufruf wartet 15 Minuten.`,
       'Die Seite zeigt, was geschehen würde. Wenn Sie diesen Aufruf nicht erwarten, lehnen Sie ihn ab.',
     ],
     action: 'Aufruf prüfen',
@@ -463,7 +463,7 @@ const mail: Messages['mail'] = {
   choicesText: 'Wählen Sie, welche Nachrichten Sie an Ihrer bestätigten Adresse erhalten.',
   kinds: {
     application: 'Nachrichten dieser Anwendung',
-    approval: 'Aufrufe, die auf Ihre Zustimmung warten',
+    approval: 'Aufrufe, die auf Ihre Genehmigung warten',
     invitation: 'Angenommene Einladungen',
     failing: 'Verbindungen, die Ihre Änderungen nicht erhalten',
     export: 'Exporte Ihrer Daten',
@@ -1760,7 +1760,7 @@ const operatorPages: Omit<
   noPrograms: 'Keine Apps verbunden.',
   programColumns: { program: 'App', connections: 'Verbindungen', lastUsed: 'Zuletzt verwendet' },
   suspended: 'Gesperrt',
-  suspendedText: 'Jede Anfrage bekommt 403, und nichts wird gesendet. Die Daten bleiben.',
+  suspendedText: 'Jede Anfrage wird abgelehnt, und nichts wird gesendet. Die Daten bleiben.',
   suspend: 'Sperren',
   suspendText:
     'Die Person wird abgemeldet und kann sich nicht anmelden. Jede App, jeder Schlüssel und jeder Besuch bekommt 403, und Aktualisierungen an andere warten. Die Daten bleiben, und Sie können die Sperre jederzeit aufheben.',
@@ -1775,10 +1775,11 @@ const operatorPages: Omit<
     'Wer diese Seiten öffnen darf. Jede Person ist durch eine Anmeldung benannt: eine bestätigte Adresse, eine Kennung bei einem Anbieter oder einen Passkey.',
   configuredTeam: 'Durch TROUPE_ADMINS festgelegt',
   addedBy: (by) =>
-    by === 'link' ? 'durch den Link des Starts' : by === 'command' ? 'auf der Kommandozeile' : `von ${by}`,
+    by === 'link' ? 'über den Link beim Start' : by === 'command' ? 'auf der Kommandozeile' : `von ${by}`,
   addOperator: 'Person hinzufügen',
   operatorName: 'Bestätigte Adresse, Kennung beim Anbieter oder Fingerabdruck eines Passkeys',
-  operatorNameText: 'Zum Beispiel ada@example.com, google:1234 oder passkey:u3V…; die Seite der Passkeys zeigt ihn.',
+  operatorNameText:
+    'Zum Beispiel ada@example.com, google:1234 oder passkey:u3V…; die Seite der Passkeys zeigt den Fingerabdruck.',
   removeOperator: 'Entfernen',
   removeOperatorText: (name) => `${name} kann diese Seiten dann nicht mehr öffnen.`,
   lastOperator: 'Die letzte Person kann nicht entfernt werden. Fügen Sie zuerst eine andere hinzu.',
@@ -1793,7 +1794,7 @@ const operatorPages: Omit<
   beginButton: 'Den Betrieb übernehmen',
   beginOtherLink: 'Neu anmelden',
   beginUnproven:
-    'Diese Anmeldung weist nicht nach, wer Sie sind, weil Programme das Passwort kennen können. Melden Sie sich auf andere Art an.',
+    'Diese Anmeldung weist nicht nach, wer Sie sind, weil Programme die Passphrase kennen können. Melden Sie sich auf andere Art an.',
   linkEnded:
     'Dieser Link gilt nicht mehr: Er wurde verwendet, ein späterer Start des Dienstes hat ihn ersetzt, oder er ist älter als 24 Stunden. Wenn noch niemand den Dienst betreibt, starten Sie ihn neu, und öffnen Sie den Link, den der Start ausgibt.',
 }
@@ -1946,7 +1947,7 @@ const activity: Messages['activity'] = {
   filterTitle: 'Filtern',
   outcome: 'Ergebnis',
   anyOutcome: 'Jedes Ergebnis',
-  outcomes: { allowed: 'Erlaubt', asked: 'Brauchte Ihre Zustimmung', denied: 'Abgelehnt' },
+  outcomes: { allowed: 'Erlaubt', asked: 'Brauchte Ihre Genehmigung', denied: 'Abgelehnt' },
   about: 'Worum es ging',
   everything: 'Alles',
   kinds: {
@@ -2019,7 +2020,7 @@ const didActs: Messages['didActs'] = {
   redrive: 'hat wiederholt, was fehlgeschlagen war',
   changeOperators: 'hat geändert, wer diesen Dienst betreibt',
   suspend: 'hat dieses Konto gesperrt',
-  resume: 'hat dieses Konto wieder geöffnet',
+  resume: 'hat die Sperre dieses Kontos aufgehoben',
   signOutEverywhere: 'hat Sie auf allen Geräten abgemeldet',
   listActions: 'hat die Aktionen aufgelistet',
   runAction: (name) => `hat die Aktion ${quote(name)} ausgeführt`,
@@ -2072,7 +2073,7 @@ const toActs: Messages['toActs'] = {
   redrive: 'wiederholen, was fehlgeschlagen war',
   changeOperators: 'ändern, wer diesen Dienst betreibt',
   suspend: 'dieses Konto sperren',
-  resume: 'dieses Konto wieder öffnen',
+  resume: 'die Sperre dieses Kontos aufheben',
   signOutEverywhere: 'Sie auf allen Geräten abmelden',
   listActions: 'Aktionen auflisten',
   runAction: (name) => `Aktion ${quote(name)} ausführen`,
