@@ -32,7 +32,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
 const maxCauses = 4
 
 /** Returns an error with its causes, each truncated. It omits the values that the error concerns, which are user data. */
-function describeError(error: unknown, depth = 0): object {
+export function describeError(error: unknown, depth = 0): object {
   try {
     return describe(error, depth)
   } catch {
@@ -60,7 +60,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** Truncates the strings of an event: strings from clients must not flood the log. */
-function plainTexts(event: Record<string, unknown>): Record<string, unknown> {
+export function plainTexts(event: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(event).map(([name, value]) => [name, typeof value === 'string' ? cut(value) : value]),
   )

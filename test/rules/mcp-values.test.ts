@@ -75,6 +75,11 @@ describe('the result of a tool', () => {
         isError: false,
       },
     )
+    assert.deepEqual(result({ newPassword: 'p', api_key: 'k', headers: { Authorization: 'a' }, hasPassword: true }), {
+      content: [{ type: 'text', text: '{"headers":{},"hasPassword":true}' }],
+      structuredContent: { headers: {}, hasPassword: true },
+      isError: false,
+    })
   })
 
   it('omits invalid content blocks', () => {

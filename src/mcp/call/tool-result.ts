@@ -2,6 +2,7 @@
 import { present } from '../../json/present.ts'
 import type { JsonText } from '../../json/json.ts'
 import { toPlain } from '../../json/json.ts'
+import { isSecretMember } from '../../json/secret-names.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 
 export interface CallResult {
@@ -13,10 +14,6 @@ export interface CallResult {
 
 /** Members of a result that the protocol defines. The application defines all others. */
 const own: ReadonlySet<string> = new Set(['content', 'structuredContent', 'isError', '_meta'])
-
-/** Names of secrets, on the wire and in handles. A handler that returns a full record must not disclose them to a model. */
-const secretName = /^(?:secret|passphrase|token|password)$|_(?:token|secret)$/i
-const secretHandleName = /[a-z](?:Token|Secret)$/
 
 export function toolResult(answer: JsonText): CallResult {
   const value: unknown = toPlain(answer)
@@ -74,13 +71,9 @@ export function withoutSecrets(value: unknown): unknown {
   if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) =>
-      isSecret(name) ? [] : [[name, withoutSecrets(member)] as const],
+      isSecretMember(name, member) ? [] : [[name, withoutSecrets(member)] as const],
     ),
   )
-}
-
-function isSecret(name: string): boolean {
-  return secretName.test(name) || secretHandleName.test(name)
 }
 
 export function errorResult(text: string): CallResult {
