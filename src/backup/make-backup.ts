@@ -7,9 +7,9 @@ import type { FileBytes } from '../object/file-bytes.ts'
 import { findIncarnation, markCopy } from '../incarnation/incarnation.ts'
 import { copySqliteFile, openStore } from '../open-store.ts'
 import { release } from '../release.ts'
-import { migratedFeatures, type Migration, readMigrations } from '../store/migrate.ts'
+import { findMigration, migratedFeatures, type Migration, readMigrations } from '../store/migrate.ts'
 import type { Queries, Store } from '../store/store.ts'
-import type { Table, WithTables } from '../table/table.ts'
+import type { WithTables } from '../table/table.ts'
 import {
   backupFormat,
   type BackupFacts,
@@ -45,8 +45,8 @@ interface CopiedDatabase
 }
 
 /**
- * @throws ServiceError `conflict` for a folder that has something else; `unavailable` for a sharded database; `file_missing`
- *   when the service has files and no storage; `insufficient_storage`, `store_unavailable`.
+ * @throws ServiceError `conflict` for a folder that has something else, or a database with unknown tables; `unavailable` for a
+ *   sharded database; `file_missing` when the service has files and no storage; `insufficient_storage`, `store_unavailable`.
  */
 export async function makeBackup(deps: BackupDeps, path: string, options: BackupOptions = {}): Promise<BackupFacts> {
   const { store, now } = deps
@@ -56,6 +56,8 @@ export async function makeBackup(deps: BackupDeps, path: string, options: Backup
       'unavailable',
       'Cannot make a backup of a sharded database: each of its servers needs its own backup, which docs/scaling.md describes',
     )
+  // Copying takes long, so the refusal comes before it.
+  await store.read((q) => schemaOf(q, deps))
   const folder = new BackupFolder(path)
   const incarnation = (await store.read(findIncarnation))?.id ?? 'none'
   await folder.begin(incarnation)
@@ -91,18 +93,14 @@ export async function makeBackup(deps: BackupDeps, path: string, options: Backup
   }
 }
 
-async function copySqlite(
-  { url, tables }: BackupDeps,
-  folder: BackupFolder,
-  copiedAt: number,
-): Promise<CopiedDatabase> {
+async function copySqlite(deps: BackupDeps, folder: BackupFolder, copiedAt: number): Promise<CopiedDatabase> {
   const path = folder.pathOf(databaseFile)
-  await copySqliteFile(url, path)
+  await copySqliteFile(deps.url, path)
   // Closing the copy leaves one file without a log.
   const copy = await openStore({ url: `sqlite:${path}`, mustExist: true })
   try {
     await copy.write((tx) => markCopy(tx, copiedAt))
-    const facts = await copy.snapshot((q) => describe(q, folder, tables))
+    const facts = await copy.snapshot((q) => describe(q, folder, deps))
     await copy.close()
     return { dialect: 'sqlite', ...facts, database: await folder.partOf(databaseFile), tables: [] }
   } finally {
@@ -111,39 +109,57 @@ async function copySqlite(
 }
 
 /** One snapshot of the server, so that all tables are of the same moment. */
-function copyPostgres(
-  { store, tables: ofFeatures, featureMigrations = [] }: BackupDeps,
-  folder: BackupFolder,
-): Promise<CopiedDatabase> {
-  return store.snapshot(async (q) => {
+function copyPostgres(deps: BackupDeps, folder: BackupFolder): Promise<CopiedDatabase> {
+  return deps.store.snapshot(async (q) => {
     const tables: BackupTable[] = []
-    for (const table of await tablesInOrder([...readMigrations(), ...featureMigrations])) {
+    for (const table of await tablesInOrder(knownMigrations(deps))) {
       let rows = 0
       const lines = zippedLines(rowLines(q, table), (more) => (rows += more))
       const part = await folder.put(`tables/${table.name}.jsonl.gz`, lines)
       tables.push({ ...part, table: table.name, columns: table.columns, rows })
     }
-    return { dialect: 'postgres', ...(await describe(q, folder, ofFeatures)), database: null, tables }
+    return { dialect: 'postgres', ...(await describe(q, folder, deps)), database: null, tables }
   })
 }
 
 async function describe(
   q: Queries,
   folder: BackupFolder,
-  tables: readonly Table[],
+  deps: BackupDeps,
 ): Promise<Pick<CopiedDatabase, 'schema' | 'incarnation' | 'actors' | 'list'>> {
   const { actors = 0 } = (await q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor')) ?? {}
-  const schema = await q.all<Pick<Migration, 'number'> & { readonly checksum: string }>(
-    'SELECT number, checksum FROM schema_migrations ORDER BY number',
-  )
+  const schema = await schemaOf(q, deps)
   const incarnation = (await findIncarnation(q))?.id ?? 'none'
-  const ofFeatures = await migratedFeatures(q)
   return {
-    schema: [...schema, ...ofFeatures],
+    schema,
     incarnation,
     actors,
-    list: await folder.put(fileList, listText(neededObjects(q, tables))),
+    list: await folder.put(fileList, listText(neededObjects(q, deps.tables))),
   }
+}
+
+function knownMigrations({ featureMigrations = [] }: BackupDeps): readonly Migration[] {
+  return [...readMigrations(), ...featureMigrations]
+}
+
+/**
+ * The scripts that the database has run.
+ *
+ * @throws ServiceError `conflict` for one that is unknown here. The backup would list it, and lack its tables.
+ */
+async function schemaOf(q: Queries, deps: BackupDeps): Promise<BackupFacts['schema']> {
+  const ofService = await q.all<BackupFacts['schema'][number]>(
+    'SELECT number, checksum FROM schema_migrations ORDER BY number',
+  )
+  const schema = [...ofService, ...(await migratedFeatures(q))]
+  const known = knownMigrations(deps)
+  const unknown = schema.find((one) => findMigration(known, one) === undefined)
+  if (unknown === undefined) return schema
+  const { number, feature } = unknown
+  throw new ServiceError(
+    'conflict',
+    `Cannot make a backup: it would lack tables of the database, which has schema ${number} of ${feature === undefined ? 'another release. Start that release' : `the feature ${feature}, which this application does not have. Add the feature`}`,
+  )
 }
 
 async function* listText(objects: AsyncIterable<ListedObject>): AsyncGenerator<Uint8Array, void> {

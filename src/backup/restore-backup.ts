@@ -17,11 +17,11 @@ import {
   strangeObjectOfSqliteFile,
   tablesOf,
 } from '../open-store.ts'
-import { type Migration, migrationChecksum, readMigrations } from '../store/migrate.ts'
+import { findMigration, type Migration, readMigrations } from '../store/migrate.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import { type BackupFacts, BackupFolder, damaged, databaseFile, type BackupTable } from './backup-folder.ts'
 import { damagedContents, restoreContents } from './file-contents.ts'
-import { insertLines } from './table-rows.ts'
+import { insertLines, tablesInOrder } from './table-rows.ts'
 
 export interface RestoreTarget extends Pick<StoreOptions, 'url' | 'schema'> {
   readonly bytes: FileBytes
@@ -79,7 +79,7 @@ export async function restoreBackup(
     throw new ServiceError('conflict', 'Cannot restore the backup: it has files, and TROUPE_FILES names no storage')
   if (dialect === 'sqlite') requireNoDatabase(sqlitePath(target.url))
   await verifyDatabase(folder, facts)
-  if (dialect === 'sqlite') await requireOwnSchema(folder, migrations)
+  await (dialect === 'sqlite' ? requireOwnSchema(folder, migrations) : requireTables(folder, facts, migrations))
   const restoreFiles = async (): Promise<number> =>
     restoreContents(folder, target.bytes, { missing: new Set(facts.files.missing), progress })
   const files = await (dialect === 'sqlite'
@@ -99,11 +99,10 @@ function migrationsOf(
   ofFeatures: readonly Migration[] = [],
 ): readonly Migration[] {
   const known = [...readMigrations(), ...ofFeatures]
-  return schema.map(({ number, checksum, feature }) => {
-    const found = known.find(
-      (one) => one.feature === feature && one.number === number && migrationChecksum(one) === checksum,
-    )
+  return schema.map((one) => {
+    const found = findMigration(known, one)
     if (found !== undefined) return found
+    const { number, feature } = one
     throw damaged(
       folder.path,
       feature === undefined
@@ -111,6 +110,16 @@ function migrationsOf(
         : `it has schema ${number} of the feature ${feature}, which is unknown here: set TROUPE_APP to the application that has it`,
     )
   })
+}
+
+/** A table that the backup lacks would be restored without its rows. */
+async function requireTables(
+  folder: BackupFolder,
+  { tables }: BackupFacts,
+  migrations: readonly Migration[],
+): Promise<void> {
+  const missing = (await tablesInOrder(migrations)).find(({ name }) => !tables.some(({ table }) => table === name))
+  if (missing !== undefined) throw damaged(folder.path, `it lacks the table ${quoted(missing.name)} of its schema`)
 }
 
 /** A checksum does not say who wrote the file. A trigger in it would run with each change of the restored service. */

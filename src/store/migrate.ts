@@ -200,6 +200,14 @@ export async function unknownFeatures(store: Pick<Store, 'read'>, known: readonl
   return [...names]
 }
 
+/** Finds the script that a database has run. */
+export function findMigration(
+  known: readonly Migration[],
+  { feature, number, checksum }: Omit<MigratedFeature, 'feature'> & { readonly feature?: string },
+): Migration | undefined {
+  return known.find((one) => one.feature === feature && one.number === number && migrationChecksum(one) === checksum)
+}
+
 export function migrationChecksum(migration: Migration): string {
   return createHash('sha256').update(migration.sql).digest('hex')
 }

@@ -1,15 +1,17 @@
 /** An application that adds a feature: examples/bookmarks, on both stores. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { bookmarks } from '../../examples/bookmarks/bookmarks.ts'
+import type { BackupFacts } from '../../src/backup/backup-folder.ts'
 import { makeBackup } from '../../src/backup/make-backup.ts'
 import { restoreBackup } from '../../src/backup/restore-backup.ts'
 import { resealAll } from '../../src/secret/reseal.ts'
 import { archiveOf, linesOf, restore } from '../support/archives.ts'
 import { emptyTarget } from '../support/backups.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { type StartOptions, startService, testKeys, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
 import { asSharded, createTestDatabase, type TestDatabase } from '../support/stores.ts'
@@ -201,9 +203,53 @@ for (const dialect of ['sqlite', 'postgres'] as const satisfies readonly Dialect
       await assert.rejects(restoreBackup({ url: target.url, bytes, hasFiles: true }, join(folder, 'a')), {
         message: `Cannot use the backup "${join(folder, 'a')}": it has schema 1 of the feature bookmarks, which is unknown here: set TROUPE_APP to the application that has it`,
       })
+      const facts = join(folder, 'a', 'backup.json')
+      const text = readFileSync(facts, 'utf8')
+      const made = JSON.parse(text) as BackupFacts
+      for (const { table } of made.tables) {
+        writeFileSync(facts, JSON.stringify({ ...made, tables: made.tables.filter((part) => part.table !== table) }))
+        await assert.rejects(
+          restoreBackup({ url: target.url, bytes, hasFiles: true, featureMigrations }, join(folder, 'a')),
+          { message: `Cannot use the backup "${join(folder, 'a')}": it lacks the table "${table}" of its schema` },
+        )
+      }
+      writeFileSync(facts, text)
       await restoreBackup({ url: target.url, bytes, hasFiles: true, featureMigrations }, join(folder, 'a'))
       const restored = await begin(t, target.url, optionsFor(dialect))
       assert.deepEqual(await listed({ request: requestOf(restored, ada) }), [[page, 'read it']])
+    })
+
+    it('is in no scheduled backup of a service without the feature, and the reason is in the log and the metrics', async (t) => {
+      const { url } = await databaseFor(t, dialect)
+      const first = await startService(url, optionsFor(dialect))
+      const ada = await first.createActor('ada@example.com')
+      assert.equal((await add(ada)).status, 201)
+      await first.close()
+      const folder = mkdtempSync(join(tmpdir(), 'troupe-bookmarks-'))
+      t.after(() => rmSync(folder, { recursive: true, force: true }))
+      const clock = new ManualClock(Date.UTC(2030, 0, 1, 3))
+      const options = { backups: folder, now: clock.now, timers: clock.timers }
+      const without = await begin(t, url, { ...options, features: [] })
+      const failed = /^troupe_job_runs_total\{kind="schedule",outcome="retry"\} 2$/m
+      const metrics = async (): Promise<string> => (await without.request('/metrics')).text()
+      await passUntil(clock, [without], async () => failed.test(await metrics()), 10_000)
+      assert.match(await metrics(), /^troupe_backup_timestamp_seconds 0$/m)
+      assert.ok(
+        without.log.some((line) =>
+          line.includes(
+            'Cannot make a backup: it would lack tables of the database, which has schema 1 of the feature bookmarks, which this application does not have. Add the feature',
+          ),
+        ),
+      )
+      assert.deepEqual(readdirSync(folder), [])
+      await without.close()
+      const again = await begin(t, url, { ...optionsFor(dialect), ...options })
+      await passUntil(
+        clock,
+        [again],
+        () => existsSync(join(folder, readdirSync(folder)[0] ?? '', 'backup.json')),
+        10_000,
+      )
     })
 
     it('has its sealed column encrypted again by a rotation', async (t) => {
