@@ -256,18 +256,22 @@ export class Actors {
   /**
    * Changes the trustee and the creator of an actor. Absent members stay unchanged.
    *
-   * @throws ServiceError `conflict` when a user signs in to the actor, or creators are unique and this one has another.
+   * @throws ServiceError `conflict` when a user signs in to the actor, the actor is of no person, or creators are unique and
+   *   this one has another.
    */
   async setTrustee(
     id: string,
     change: { trusteeRoot?: string | null | undefined; creator?: string | undefined },
   ): Promise<void> {
     const creator = change.creator === undefined ? undefined : normalizeCreator(change.creator)
-    await this.#deps.store.writeActor(id, async (tx) => {
+    await this.#deps.store.writeActor(id, async (tx, locked) => {
       if (change.trusteeRoot !== undefined) await setTrusteeRoot(tx, id, change.trusteeRoot)
-      if (creator === undefined) return
+      if (creator === undefined || creator === locked.creator) return
+      // The owner of an address signs in to the actor that has it as its creator.
+      if (locked.kind !== personKind)
+        throw new ServiceError('conflict', 'Cannot set the creator: the actor is of no person')
       // Applications and clients receive the creator as the identity of the signed-in user, so it must stay the verified one.
-      if ((await findActor(tx, id))?.creator !== creator && (await hasAccount(tx, id))) {
+      if (await hasAccount(tx, id)) {
         throw new ServiceError('conflict', 'Cannot set the creator: the owner signs in with the current one')
       }
       if (this.#deps.uniqueCreator && !(await isCreatorFree(tx, creator, id)))

@@ -1,5 +1,7 @@
 /** SQL of accounts. */
+import { findActorKind } from '../actor/actor-store.ts'
 import { findIdsAfter, unprovenPrefix } from '../actor/creator-store.ts'
+import { personKind, requirePerson } from '../app/kinds/person.ts'
 import { byKey, changeByKey } from '../store/by-key.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Store, Transaction } from '../store/store.ts'
@@ -91,12 +93,15 @@ export async function findAccounts(
 /**
  * Returns false when another account has the identifier or the subject, including one that is inserted concurrently. The
  * transaction must then roll back.
+ *
+ * @throws ServiceError `forbidden` for an actor that is of no person.
  */
 export async function insertAccount(
   tx: Transaction,
   account: Pick<Account, 'actorId' | 'identifier' | 'verified' | 'subject' | 'providerTokens'>,
 ): Promise<boolean> {
   const { actorId, identifier, subject } = account
+  requirePerson(await findActorKind(tx, actorId))
   const inserted = await tx.run(
     `INSERT INTO account (actor_id, identifier, verified, subject, fields, provider_tokens)
      VALUES ($1, $2, $3, $4, '{}', $5) ON CONFLICT DO NOTHING`,
@@ -140,7 +145,7 @@ export async function updateAccount(
   )
 }
 
-/** An actor without an account, which a person who knows the passphrase may join. */
+/** An actor of a person without an account, which a person who knows the passphrase may join. */
 export interface Unclaimed {
   readonly id: string
   readonly passphrase: Sealed
@@ -161,7 +166,8 @@ export async function* unclaimedOf(store: Pick<Store, 'read'>, creator: string):
       byKey(q, ids, (named, params) =>
         q.all<Unclaimed>(
           `SELECT id, passphrase, created_at AS "createdAt" FROM actor
-           WHERE ${named('id')} AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)`,
+           WHERE ${named('id')} AND kind = '${personKind}'
+             AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)`,
           ...params,
         ),
       ),

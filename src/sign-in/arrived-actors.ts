@@ -1,7 +1,6 @@
 /** Actors that came from another service: a person takes one by a code of the old service, and signs in to it from then on. */
 import { findActorKind, isCreatorFree, setCreator } from '../actor/actor-store.ts'
-import { personKind } from '../app/kinds/person.ts'
-import { ServiceError } from '../errors.ts'
+import { requirePerson } from '../app/kinds/person.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
 import { LostRace } from './lost-race.ts'
@@ -40,8 +39,7 @@ export class ArrivedActors {
    *   an actor that is of no person.
    */
   async take(tx: Transaction, { actorId, kept }: ClaimedActor, creator: string): Promise<void> {
-    if ((await findActorKind(tx, actorId)) !== personKind)
-      throw new ServiceError('forbidden', 'Cannot sign in to an actor that is of no person')
+    requirePerson(await findActorKind(tx, actorId))
     if (!(await this.#deps.takeArrival(tx, actorId, kept))) throw new SignInRefusal('already_taken')
     if (this.#deps.uniqueCreator && !(await isCreatorFree(tx, creator, actorId))) throw new LostRace()
     await setCreator(tx, actorId, creator)

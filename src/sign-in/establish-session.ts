@@ -1,5 +1,5 @@
 /** Finds or creates the actor of an authenticated person and begins a session. Every kind of sign-in ends here. */
-import { personKind } from '../app/kinds/person.ts'
+import { personKind, requirePerson } from '../app/kinds/person.ts'
 import type { Actor } from '../actor/actor.ts'
 import type { Actors } from '../actor/actors.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
@@ -151,6 +151,7 @@ export class SessionEntry {
     const { store, actors, tokens } = this.#deps
     const found = await actors.find(actor.id)
     if (found?.residence !== 'moving' && found?.residence !== 'moved') return null
+    requirePerson(found.kind)
     const session = {
       actorId: actor.id,
       identifier,
@@ -368,6 +369,7 @@ export class SessionEntry {
   ): Promise<{ readonly issued: IssuedTokens; readonly also: T | null }> {
     const { store, accounts, tokens, live, keyRing, now } = this.#deps
     const stored = await store.writeActor(actor.id, async (tx, locked) => {
+      requirePerson(locked.kind)
       await prepare?.(tx)
       await accounts.record(tx, actor.id, { provider, person, address, isProven })
       // An account of this service may have no address.
