@@ -44,7 +44,7 @@ export const defaultRates = {
   'email_entry/pair': { count: 3, seconds: hour },
   'email_entry/target': { count: 10, seconds: hour },
   'email_entry/total': { count: 1000, seconds: hour },
-  // Messages to an owner, each of one cause. Messages about security have limits of their own.
+  // Messages to an owner, each of one cause. Messages about security count against the pair alone.
   'mail/pair': { count: 10, seconds: hour },
   'mail/target': { count: 30, seconds: hour },
   'mail/total': { count: 5000, seconds: hour },

@@ -238,6 +238,23 @@ forEachService((start) => {
     })
   })
 
+  it('messages about security arrive when others have used up what the service sends', async () => {
+    const service = await startWith({ rateLimits: { '*': null, 'mail/total': { count: 1, seconds: 3600 } } })
+    const other = (await service.app.actors.create({ creator: 'eve@example.com', verified: true })).actor
+    assert.equal(await other.mail({ subject: 'Hello', text: 'Hello' }), 'queued')
+    await assert.rejects(other.mail({ subject: 'Hello', text: 'Hello' }), { code: 'too_many_requests' })
+    const actor = await ownedBy(service)
+    for (const agent of [firefox, chrome, 'something']) await signIn(service, actor, agent)
+    assert.deepEqual(
+      (await received(service)).map(({ to, parsed }) => [to.join(), parsed.subject]),
+      [
+        ['eve@example.com', 'Hello'],
+        ['ada@example.com', 'New sign-in to test'],
+        ['ada@example.com', 'New sign-in to test'],
+      ],
+    )
+  })
+
   it('an owner without a verified address receives none of them', async () => {
     const service = await startWith({ declare: asking })
     const actor = await service.createActor('ada@example.com')

@@ -92,8 +92,8 @@ export class Mails {
     if (to === null || (optional !== undefined && (await this.#isDeclined(actorId, optional)))) return
     try {
       const own = { limit: 'mail/pair', of: JSON.stringify([actorId, kind, to]) } as const
-      // Others cannot keep messages about security from the owner.
-      await this.#charge(optional === undefined ? [own] : [own, ofAddress(to)])
+      // Others cannot keep messages about security from the owner: no limit that they share with the owner counts these.
+      await this.#deps.limiter.charge(optional === undefined ? [own] : [own, ofAddress(to), ofAll])
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'too_many_requests') throw error
       log.info({ actorId, kind }, 'A message to an owner was left out, because there are too many')
@@ -120,7 +120,7 @@ export class Mails {
     const { key } = options
     const id = key === undefined ? randomId() : hash('sha256', JSON.stringify([actorId, key])).slice(0, 32)
     if (key !== undefined && (await this.#deps.store.read((q) => findMail(q, actorId, id))) !== null) return 'repeated'
-    await this.#charge([{ limit: 'mail/pair', of: JSON.stringify([actorId, to]) }, ofAddress(to)])
+    await this.#deps.limiter.charge([{ limit: 'mail/pair', of: JSON.stringify([actorId, to]) }, ofAddress(to), ofAll])
     const stop = unsubscribeUrl(this.#deps, actorId, 'application')
     const { messages } = await this.#languageOf(actorId)
     const { footer, unsubscribe } = messages.mail
@@ -143,11 +143,6 @@ export class Mails {
   async #addressOf(actorId: string): Promise<string | null> {
     const account = await this.#deps.accounts.find(actorId)
     return account === null ? null : verifiedAddressOf(account)
-  }
-
-  /** @throws ServiceError `too_many_requests` */
-  async #charge(limits: readonly Demand[]): Promise<void> {
-    await this.#deps.limiter.charge([...limits, { limit: 'mail/total', of: null }])
   }
 
   async #languageOf(actorId: string): Promise<PageLanguage> {
@@ -186,6 +181,8 @@ export function verifiedAddressOf({ identifier, verified, fields }: Account): st
   if (email !== undefined && isVerified !== 'false') return parseAddress(email)
   return verified ? parseAddress(identifier) : null
 }
+
+const ofAll: Demand = { limit: 'mail/total', of: null }
 
 /** The limit of all causes for an address. */
 function ofAddress(to: string): Demand {
