@@ -71,16 +71,19 @@ export async function deleteNote(tx: Transaction, actorId: string, { kind, subje
   )
 }
 
-/** The quotas that were reported as nearly full, of some actors in the order of their ids. */
-export function findReportedQuotas(
-  q: Queries,
-  after: string,
-  most: number,
-): Promise<{ readonly actorId: string; readonly subject: string }[]> {
+/** A quota of an actor that was reported as nearly full. */
+export interface ReportedQuota {
+  readonly actorId: string
+  readonly subject: string
+}
+
+/** The next reported quotas, in the order of the ids of their actors and of their names. */
+export function findReportedQuotas(q: Queries, after: ReportedQuota, most: number): Promise<ReportedQuota[]> {
   return q.all(
     `/* mail */ SELECT actor_id AS "actorId", subject FROM mail_note
-     WHERE kind = 'quota' AND actor_id > $1 ORDER BY actor_id LIMIT $2`,
-    after,
+     WHERE kind = 'quota' AND (actor_id, subject) > ($1, $2) ORDER BY actor_id, subject LIMIT $3`,
+    after.actorId,
+    after.subject,
     most,
   )
 }

@@ -8,7 +8,7 @@ import { peerName, shownText } from '../../pages/shared/peer-names.ts'
 import type { Core } from '../feature.ts'
 import type { Words } from './letter.ts'
 import type { Mails, OwnerMail } from './mails.ts'
-import { countDevices, deleteNote, findReportedQuotas, note, putLanguage } from './note-store.ts'
+import { countDevices, deleteNote, findReportedQuotas, note, putLanguage, type ReportedQuota } from './note-store.ts'
 
 export interface OwnerMailsDeps
   extends Pick<Core, 'store' | 'now' | 'trusts' | 'facts' | 'quotaUses' | 'identity' | 'baseUrl'> {
@@ -68,7 +68,7 @@ export class OwnerMails {
   /** Forgets the reports of quotas of which the actor uses little again. */
   async forgetCalm(): Promise<void> {
     const { store, quotaUses } = this.#deps
-    for (let after = ''; ; ) {
+    for (let after: ReportedQuota = { actorId: '', subject: '' }; ; ) {
       const reported = await store.read((q) => findReportedQuotas(q, after, pageSize))
       for (const [actorId, rows] of Map.groupBy(reported, (row) => row.actorId)) {
         const uses = await quotaUses(actorId)
@@ -80,7 +80,7 @@ export class OwnerMails {
       }
       const last = reported.at(-1)
       if (last === undefined || reported.length < pageSize) return
-      after = last.actorId
+      after = last
     }
   }
 
