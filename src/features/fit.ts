@@ -27,8 +27,10 @@ export function fittingFeatures(
   if (own.length === 0) return others
   const problems = new Problems()
   const all = [...others, ...own]
-  for (const feature of own) for (const problem of problemsOf(feature)) problems.add(problem)
-  const owners = new Map<string, string>(namesOfCore().map((named) => [keyOf(named), 'the service']))
+  const ofCore = coreTables()
+  const tableNames = { ofCore, names: all.map(({ name }) => name).toSorted((a, b) => b.length - a.length) }
+  for (const feature of own) for (const problem of problemsOf(feature, tableNames)) problems.add(problem)
+  const owners = new Map<string, string>(namesOfCore(ofCore).map((named) => [keyOf(named), 'the service']))
   for (const feature of all)
     for (const named of namesOf(feature)) {
       const owner = owners.get(keyOf(named))
@@ -59,16 +61,25 @@ function keyOf({ kind, name }: Named): string {
 /** Records that are not rows of one table. */
 const kindsApart = ['archive', 'account', 'property', 'list', 'item', 'bytes', 'end']
 
-function namesOfCore(): readonly Named[] {
+function namesOfCore(tables: readonly string[]): readonly Named[] {
   return [
     ...Object.entries(coreOptions).flatMap(([name, { env }]) => optionNames(name, env)),
-    ...readSchema(readMigrations()).map(({ name }) => ({ kind: 'table', name })),
+    ...tables.map((name) => ({ kind: 'table', name })),
     ...[...kindsApart, ...recordKindsWith([]).map(({ kind }) => kind)].map((name) => ({
       kind: 'kind of records',
       name,
     })),
     ...groupsWith([]).flatMap(namesOfPages),
   ]
+}
+
+function coreTables(): readonly string[] {
+  return ['schema_migrations', ...readSchema(readMigrations()).map(({ name }) => name)]
+}
+
+/** Whether the name of a feature is that of a table, or begins it. */
+function beginsTable(name: string, table: string): boolean {
+  return table === name || table.startsWith(`${name}_`)
 }
 
 function optionNames(name: string, env: string): readonly Named[] {
@@ -108,13 +119,24 @@ const forms = [
   /^(?:INSERT INTO|UPDATE|DELETE FROM) (?<table>\w+)\s/,
 ]
 
-function problemsOf({ name, migrations, tables, options }: Feature): readonly string[] {
+interface TableNames {
+  readonly ofCore: readonly string[]
+  /** The names of all features, the longest one first. */
+  readonly names: readonly string[]
+}
+
+function problemsOf({ name, migrations, tables, options }: Feature, { ofCore, names }: TableNames): readonly string[] {
   const cannot = (why: string): string => `Cannot use the feature ${name}: ${why}.`
-  const isOwn = (table: string): boolean => table === name || table.startsWith(`${name}_`)
+  // The longest of several names owns the tables that it begins.
+  const isOwn = (table: string): boolean => names.find((one) => beginsTable(one, table)) === name
   const prefix = `TROUPE_${name.toUpperCase()}_`
   const declared = new Set(tables.map((table) => table.name))
   const created = readSchema(migrations)
   return [
+    ...ofCore
+      .filter((table) => beginsTable(name, table))
+      .slice(0, 1)
+      .map((table) => cannot(`its name begins that of the table ${table} of the service. Give it another name`)),
     ...migrations.flatMap((migration, at) =>
       migration.number === at + 1
         ? []
@@ -125,7 +147,9 @@ function problemsOf({ name, migrations, tables, options }: Feature): readonly st
         const table = forms.map((form) => form.exec(statement)?.groups?.['table']).find((found) => found !== undefined)
         const shown = JSON.stringify(statement.split('\n', 1)[0])
         if (table === undefined) return [cannot(`its migration ${number} has a statement of another form: ${shown}`)]
-        return isOwn(table) ? [] : [cannot(`its migration ${number} changes the table ${table}, which is not its own`)]
+        return isOwn(table) && !ofCore.includes(table)
+          ? []
+          : [cannot(`its migration ${number} changes the table ${table}, which is not its own`)]
       }),
     ),
     ...[...declared].flatMap((table) =>

@@ -89,7 +89,10 @@ const refused: readonly [what: string, given: Partial<Definition>, message: stri
   [
     'a table of the service',
     { name: 'property', migrations: [script(table('property'))], tables: [{ name: 'property', key: ['id'] }] },
-    'Cannot use the feature property: its table property has the name of one of the service. Give it another name.',
+    `The settings have 3 problems:
+- Cannot use the feature property: its name begins that of the table property of the service. Give it another name.
+- Cannot use the feature property: its migration 1 changes the table property, which is not its own.
+- Cannot use the feature property: its table property has the name of one of the service. Give it another name.`,
   ],
   [
     'a table without its name',
@@ -137,7 +140,77 @@ const refused: readonly [what: string, given: Partial<Definition>, message: stri
   ],
 ]
 
+/** Tables that the service has, also under the prefix of a feature, and statements on them. */
+const tablesOfCore = [
+  'list_index',
+  'list_item',
+  'setting',
+  'trust',
+  'property',
+  'actor',
+  'mail_note',
+  'schema_migrations',
+]
+const statements = [
+  (name: string) => `DROP TABLE ${name};`,
+  (name: string) => `ALTER TABLE ${name} DROP COLUMN id;`,
+  (name: string) => `CREATE INDEX own ON ${name} (id);`,
+  (name: string) => `INSERT INTO ${name} (id) VALUES ('1');`,
+  (name: string) => `UPDATE ${name} SET id = '1';`,
+  (name: string) => `DELETE FROM ${name} WHERE id = '1';`,
+]
+
 describe('an application', () => {
+  for (const [name, core] of [
+    ['list', 'list_node'],
+    ['setting', 'setting'],
+    ['trust', 'trust'],
+    ['schema', 'schema_migrations'],
+    ['feature', 'feature_migration'],
+    ['publisher', 'publisher_subscription'],
+    ['mcp', 'mcp_session'],
+    ['list_item', 'list_item'],
+  ] as const)
+    it(`may not add a feature ${name}, whose name begins that of a table of the service`, () => {
+      assert.throws(() => applicationWith(defineFeature({ name, start })), {
+        name: 'ConfigError',
+        message: `Cannot use the feature ${name}: its name begins that of the table ${core} of the service. Give it another name.`,
+      })
+    })
+
+  for (const core of tablesOfCore)
+    it(`may not add a feature that changes the table ${core}, by any statement and under any name`, () => {
+      const parts = core.split('_')
+      for (const name of ['tags', ...parts.map((_, at) => parts.slice(0, at + 1).join('_'))])
+        for (const statement of statements)
+          assert.throws(
+            () => applicationWith(defineFeature({ name, start, migrations: [script(statement(core))] })),
+            (error: Error) =>
+              error.message.includes(
+                `Cannot use the feature ${name}: its migration 1 changes the table ${core}, which is not its own.`,
+              ),
+            `${name} ${statement(core)}`,
+          )
+    })
+
+  it('may not add a feature that changes a table of another one of a longer name', () => {
+    const cart = { name: 'shop_cart', start, migrations: [script(table('shop_cart_item'))] }
+    const item = { name: 'shop_cart_item', key: ['id'] }
+    const shop = { name: 'shop', start, migrations: [script('DROP TABLE shop_cart_item;')] }
+    const application = () => applicationWith(defineFeature(shop), defineFeature({ ...cart, tables: [item] }))
+    assert.throws(application, {
+      message: 'Cannot use the feature shop: its migration 1 changes the table shop_cart_item, which is not its own.',
+    })
+    const own = { ...shop, migrations: [script(table('shop_order'))], tables: [{ name: 'shop_order', key: ['id'] }] }
+    applicationWith(defineFeature(own), defineFeature({ ...cart, tables: [item] }))
+  })
+
+  for (const name of ['lists', 'tru', 'set', 'trusts', 'act', 'bookmark_list'])
+    it(`may add a feature ${name}, whose name is only like that of a table of the service`, () => {
+      const own = { migrations: [script(table(name))], tables: [{ name, key: ['id'] }] }
+      applicationWith(defineFeature({ name, start, ...own }))
+    })
+
   for (const [what, given, message] of refused)
     it(`may not add a feature with ${what}`, () => {
       assert.throws(() => applicationWith(defineFeature({ name: 'tags', start, ...given })), {
