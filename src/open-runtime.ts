@@ -30,8 +30,11 @@ import { TracedStore } from './store/traced-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
 import { systemTimers } from './timers.ts'
 
+/** `openFile` names a type of SQLite, which rooms cannot import. */
+export interface OpenRuntimeOptions extends RuntimeOptions, Pick<StoreOptions, 'openFile'> {}
+
 /** @throws ConfigError, StoreStartError: one sentence for the operator. */
-export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: Runtime; keyCheck: KeyCheck }> {
+export async function openRuntime(options: OpenRuntimeOptions): Promise<{ runtime: Runtime; keyCheck: KeyCheck }> {
   const { config, identity, registry, baseUrl } = options
   const log =
     options.log ?? createLog(config.logLevel, config.logFormat === 'text' ? readableStandardError() : undefined)
@@ -143,7 +146,7 @@ function continuedOf({ previous, beganAt }: Incarnation): Runtime['continued'] {
 }
 
 function databaseOptions(
-  { config, now, onQuery, openFile, databaseWaitMs = 0, featureMigrations = [] }: RuntimeOptions,
+  { config, now, onQuery, openFile, databaseWaitMs = 0, featureMigrations = [] }: OpenRuntimeOptions,
   log: Log,
   metrics: Metrics,
 ): Omit<StoreOptions, 'url'> {

@@ -1,5 +1,4 @@
 /** The dependencies that every room of a running service shares. Each room has a function `createX(runtime, needs)`. */
-import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { Identity } from './app/identity.ts'
 import type { MailPort } from './app/background/mail-port.ts'
@@ -81,8 +80,6 @@ export interface RuntimeOptions extends WithTables {
   readonly maxDirectSubscriptions?: number
   /** Receives every SQL statement, so that a test can count them. */
   readonly onQuery?: QueryObserver
-  /** Opens the file of a SQLite database, so that a test can replace connections. */
-  readonly openFile?: (location: URL, options: DatabaseSyncOptions) => DatabaseSync
   /** Wraps the store, so that a test can inject faults. */
   readonly wrapStore?: (store: Store) => Store
 }

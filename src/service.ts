@@ -8,7 +8,7 @@ import type { Handle } from './http/edge/request.ts'
 import { requireOwnRoutes } from './service/own-routes.ts'
 import { requireFolder } from './http/edge/content/static-files.ts'
 import { Catalogues } from './mcp/catalogue/catalogues.ts'
-import { keyRingOf, openRuntime } from './open-runtime.ts'
+import { keyRingOf, openRuntime, type OpenRuntimeOptions } from './open-runtime.ts'
 import type { Notices } from './outbox/notices.ts'
 import { Problems } from './config/config-error.ts'
 import type { ConsoleOptions } from './pages/languages/language.ts'
@@ -18,7 +18,6 @@ import { groupsWith } from './pages/all-pages.ts'
 import { pageSet } from './pages/shared/page-set.ts'
 import type { Templates } from './pages/shared/templates.ts'
 import { ratesOf } from './rate-limit/rates.ts'
-import type { RuntimeOptions } from './runtime.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import { nameOfOperator } from './sign-in/operators/operators.ts'
 import { requireUsableSignIns, unprovableOperators } from './sign-in/own/usable-sign-ins.ts'
@@ -30,7 +29,7 @@ import { builtInFeatures } from './features/list.ts'
 import type { ChangeSink } from './property/change.ts'
 import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.ts'
 
-export interface ServiceOptions extends Omit<RuntimeOptions, 'tables' | 'featureMigrations'>, RoomOptions {
+export interface ServiceOptions extends Omit<OpenRuntimeOptions, 'tables' | 'featureMigrations'>, RoomOptions {
   /** Default: the features of the service. */
   readonly features?: readonly Feature[]
   /** Receives the changes of every write inside its transaction. */
