@@ -32,6 +32,7 @@ const forPrograms: ReadonlySet<string> = new Set(['summary', 'description', 'res
 const ofPrograms: ReadonlySet<string> = new Set([
   'choiceField',
   'hintField',
+  'integerField',
   'ServiceError',
   'OAuthError',
   'ConfigError',
