@@ -1,11 +1,15 @@
 /** A later migration, on a database with data that an earlier release uses at the same time. */
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import { type Migration, readMigrations } from '../../src/store/migrate.ts'
+import { it, type TestContext } from 'node:test'
+import pg from 'pg'
+import { migrate, type Migration, readMigrations } from '../../src/store/migrate.ts'
+import { migrationTarget } from '../../src/store/postgres/migration-target.ts'
+import { types } from '../../src/store/postgres/types.ts'
 import { openStore } from '../../src/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sharedPostgresUrl } from '../support/postgres.ts'
 import { createFileFolder, createPostgresDatabase, forEachStore } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 const known = readMigrations()
 const next: Migration = {
@@ -49,4 +53,48 @@ forEachStore((dialect) => {
     assert.deepEqual(await later.read((q) => q.all('SELECT actor_id, id FROM sticker')), [])
     await assert.rejects(openStore({ url, migrations: known }), { name: 'StoreStartError' })
   })
+})
+
+/** A PostgreSQL database in which a transaction reads `attribute` until `end`, as a backup does. */
+async function whileRead(t: TestContext) {
+  const { url, remove } = await createPostgresDatabase(await sharedPostgresUrl())
+  t.after(remove)
+  const connected = async (): Promise<pg.Client> => {
+    const client = new pg.Client({ connectionString: url, types })
+    await client.connect()
+    t.after(() => client.end())
+    return client
+  }
+  const earlier = await openStore({ url, migrations: known })
+  t.after(() => earlier.close())
+  const [reader, observer] = [await connected(), await connected()]
+  await reader.query('BEGIN; LOCK TABLE troupe.attribute IN ACCESS SHARE MODE')
+  const waiting = async (): Promise<boolean> =>
+    (await observer.query("SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")).rows.length > 0
+  return { url, earlier, connected, waiting, end: () => reader.query('COMMIT') }
+}
+
+it('a migration lets other statements run while it waits for a transaction that reads the tables', async (t) => {
+  const { url, earlier, waiting, end } = await whileRead(t)
+  const opening = openStore({ url, migrations: [...known, next] })
+  opening.catch(() => {})
+  await until(waiting)
+  // The statement waits behind the attempt of the migration, which ends by itself.
+  assert.deepEqual(await earlier.read((q) => q.all('SELECT name FROM attribute')), [])
+  await end()
+  const later = await opening
+  t.after(() => later.close())
+  assert.deepEqual(await later.read((q) => q.all('SELECT label FROM attribute')), [])
+})
+
+it('a migration that a transaction keeps from the tables names the cause, and changes nothing', async (t) => {
+  const { url, connected, end } = await whileRead(t)
+  const target = migrationTarget(await connected(), { schema: 'troupe', tables: [], database: 'the database' }, 0)
+  await assert.rejects(migrate([...known, next], target), {
+    name: 'StoreStartError',
+    message:
+      'Cannot migrate the database: another transaction, such as a backup, uses the tables; start again when it has ended.',
+  })
+  await end()
+  await (await openStore({ url, migrations: known })).close()
 })
