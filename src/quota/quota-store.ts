@@ -28,7 +28,10 @@ const nearShare = 0.9
 interface QuotaEvents {
   /** Called with the quota of each refused change. */
   readonly refused: (quota: Quota) => void
-  /** Called after a change that may have come near a limit of the actor. */
+  /**
+   * Called after a change that may have come near a limit of the actor. On a sharded database, each change may, because the
+   * bounds stay near a limit until they exceed it. The receiver counts the rows, rarely and behind the response.
+   */
   readonly near: (actorId: string) => Promise<void>
 }
 

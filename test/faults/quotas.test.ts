@@ -9,6 +9,7 @@ import { quotaCounts } from '../../src/quota/quota.ts'
 import { type CorrectedCount, recount } from '../../src/quota/recount.ts'
 import { builtInTables } from '../../src/features/features.ts'
 import { quotasWith } from '../../src/quotas.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import {
@@ -25,6 +26,7 @@ import { restoreActor } from '../../src/archive/restore-actor.ts'
 import { piecesOf } from '../support/archives.ts'
 import { violationsIn } from '../support/invariants.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
+import { until } from '../support/until.ts'
 
 function archiveOf(records: readonly object[]): string {
   const header = {
@@ -433,7 +435,7 @@ function declareBounds(start: Start): void {
     )
     return Object.values(row ?? {})
   }
-  const countsIn = ({ statements }: TestService): number =>
+  const countsIn = ({ statements }: Pick<TestService, 'statements'>): number =>
     statements.filter((sql) => sql.includes('COALESCE(SUM(octet_length(name)')).length
 
   describe('the bounds of an actor', () => {
@@ -462,6 +464,32 @@ function declareBounds(start: Start): void {
       assert.deepEqual(await used(service, actor), [1003, 1, 0])
       const [bytes = 0, names = 0] = await boundsOf(service, actor)
       assert.ok(bytes >= 1003 && bytes <= 100_000 && names >= 1 && names <= 50, `${bytes} ${names}`)
+    })
+
+    it('near a limit cause one count of the rows in a minute, behind the responses (QUO-14)', async () => {
+      const clock = new ManualClock()
+      const { service, handle } = await begin(start, {
+        maxNames: 20,
+        now: clock.now,
+        timers: clock.timers,
+        declare: (app) => void app.on('mail', () => true),
+      })
+      const looks = (): number => countsIn({ statements: service.backgroundStatements })
+      for (let n = 0; n < 17; n++) await handle.set('a', n)
+      await service.settled()
+      assert.equal(looks(), 0)
+      // These reach nine tenths of the limit, although the actor has one name.
+      for (let n = 0; n < 3; n++) {
+        await handle.set('a', n)
+        await service.settled()
+      }
+      assert.equal(looks(), 1)
+      clock.pass(60_000)
+      await until(() => looks() === 2)
+      clock.pass(60_000)
+      await service.settled()
+      assert.equal(looks(), 2)
+      assert.equal(countsIn(service), 0)
     })
 
     it('are unknown after an import by the operator, so that the next change counts (QUO-14)', async () => {

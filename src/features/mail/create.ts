@@ -13,6 +13,7 @@ import { Mails } from './mails.ts'
 import type { MailTransport } from './message.ts'
 import { mailOptions } from './options.ts'
 import { OwnerMails } from './owner-mails.ts'
+import { QuotaLooks } from './quota-looks.ts'
 import { MailSender } from './sender.ts'
 import { parseSender, publicHostOf, type Sender, smtpServerOf } from './smtp-settings.ts'
 
@@ -47,14 +48,15 @@ export function createMail(core: Core) {
       return systemActorId
     },
   })
-  const ownerMails = new OwnerMails({ ...core, mails, hasPages: core.config.webUi })
+  const quotaLooks: QuotaLooks = new QuotaLooks(core, (actorId) => ownerMails.quota(actorId))
+  const ownerMails = new OwnerMails({ ...core, mails, nearQuota: quotaLooks.add, hasPages: core.config.webUi })
   const forgetting = new Cleaning(core, 'reports of quotas', () => ownerMails.forgetCalm())
   mail.connect({
     post: (message) => mails.post(message),
     event: ownerMails.event,
     setLanguage: ownerMails.setLanguage,
   })
-  return { workers: [worker, cleaning, forgetting], mails, inbox }
+  return { workers: [quotaLooks, worker, cleaning, forgetting], mails, inbox }
 }
 
 /** @throws ConfigError for a server without a sender. */

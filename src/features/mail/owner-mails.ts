@@ -13,6 +13,8 @@ import { countDevices, deleteNote, findReportedQuotas, note, putLanguage, type R
 export interface OwnerMailsDeps
   extends Pick<Core, 'store' | 'now' | 'trusts' | 'facts' | 'quotaUses' | 'identity' | 'baseUrl'> {
   readonly mails: Pick<Mails, 'toOwner'>
+  /** Receives the actors that came near a quota. */
+  readonly nearQuota: (actorId: string) => void
   /** Whether owners have pages, to which the messages link. */
   readonly hasPages: boolean
 }
@@ -20,17 +22,12 @@ export interface OwnerMailsDeps
 /** The share of a quota at which the owner receives a message, and the one below which it counts as new again. */
 const nearShare = 0.9
 const calmShare = 0.8
-/** Pause after a look at quotas that are all reported, in milliseconds: every change near a quota would look again. */
-const quotaPauseMs = 60_000
-/** Actors whose last look is remembered. */
-const maxLooks = 10_000
 const pageSize = 500
 
 type EventOf<Kind extends OwnerEvent['kind']> = Extract<OwnerEvent, { readonly kind: Kind }>
 
 export class OwnerMails {
   readonly #deps: OwnerMailsDeps
-  readonly #looks = new Map<string, number>()
 
   constructor(deps: OwnerMailsDeps) {
     this.#deps = deps
@@ -55,7 +52,8 @@ export class OwnerMails {
       case 'export':
         return this.#send(actorId, 'export', '/activity', ({ mail }) => mail.exported(this.#service))
       case 'quota':
-        return this.#quota(actorId)
+        this.#deps.nearQuota(actorId)
+        return Promise.resolve()
       default:
         return event satisfies never
     }
@@ -135,31 +133,22 @@ export class OwnerMails {
     )
   }
 
-  async #quota(actorId: string): Promise<void> {
+  /** Sends a message about the quotas that the actor is newly near to. */
+  async quota(actorId: string): Promise<void> {
     const { store, now, quotaUses } = this.#deps
-    const at = now()
-    if (at - (this.#looks.get(actorId) ?? 0) < quotaPauseMs) return
     const near = (await quotaUses(actorId)).filter(({ used, limit }) => limit > 0 && used >= limit * nearShare)
     const fresh: typeof near = []
     for (const use of near) {
       const subject = use.quota.name
-      if (await store.write((tx) => note(tx, actorId, { kind: 'quota', subject }, { now: at }))) fresh.push(use)
+      if (await store.write((tx) => note(tx, actorId, { kind: 'quota', subject }, { now: now() }))) fresh.push(use)
     }
-    if (fresh.length === 0) {
-      if (near.length > 0) this.#looked(actorId, at)
-      return
-    }
+    if (fresh.length === 0) return
     await this.#send(actorId, 'quota', '/settings#quotas', (messages) =>
       messages.mail.quota({
         ...this.#service,
         uses: quotaRows(fresh).map((row) => quotaText(row, messages)),
       }),
     )
-  }
-
-  #looked(actorId: string, at: number): void {
-    if (this.#looks.size >= maxLooks) this.#looks.clear()
-    this.#looks.set(actorId, at)
   }
 
   async #send(
