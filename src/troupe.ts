@@ -1,4 +1,5 @@
 /** `troupe(…)`: the declarations of an application, and the service that they configure. */
+import type { Actor } from './actor/actor.ts'
 import type { StoredActor } from './actor/actor-store.ts'
 import type { Created, NewActor } from './actor/actors.ts'
 import { type AllActors, allActors } from './actor/all-actors.ts'
@@ -22,6 +23,7 @@ import type { Identity } from './app/identity.ts'
 import { Registry } from './app/registry.ts'
 import { systemActorId } from './authorization-server/client.ts'
 import { clientsHandle } from './api/clients.ts'
+import { application } from './caller.ts'
 import { Problems } from './config/config-error.ts'
 import { featureOf } from './app-feature/define.ts'
 import type { AppFeature } from './app-feature/definition.ts'
@@ -32,6 +34,7 @@ import { fittingFeatures } from './features/fit.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
 import { actorClosed, ServiceError } from './errors.ts'
+import { fromPlain } from './json/json.ts'
 import { type Connection, toFetch } from './http/edge/fetch.ts'
 import { type Listening, listen } from './http/edge/server.ts'
 import { type TrustType, TrustTypes } from './permission/trust-types.ts'
@@ -93,7 +96,8 @@ export interface ActorsApi {
   findByCreator(creator: string, options?: { readonly proven?: boolean }): Promise<ActorHandle | undefined>
   /**
    * Yields each actor once, the oldest first: `for await (const actor of app.actors.all())`. Actors that are created
-   * meanwhile are left out. An actor may be deleted after it was read; its handle then throws `actor_not_found`.
+   * meanwhile are left out, and so are actors of a kind that the application does not declare. An actor may be deleted
+   * after it was read; its handle then throws `actor_not_found`.
    *
    * @throws ServiceError `bad_request` for a `pageSize` outside 1 to 1000 (default: 100), or an invalid date.
    */
@@ -168,14 +172,16 @@ export class App extends ActorDeclarations {
     declaration: KindDeclaration<Lists, Properties>,
   ): Kind<Lists, Properties> {
     requireMembers(`Cannot declare the kind ${JSON.stringify(kind)}:`, membersOf.kind, declaration)
-    const { name, type, description = '' } = declaration
-    const registry = this.registry.addKind(kind, { name, type, description })
-    return new Kind(registry, declaration, async (given) => {
+    const { name: kindName, type, description = '' } = declaration
+    const registry = this.registry.addKind(kind, { name: kindName, type, description })
+    return new Kind(registry, declaration, async ({ name, ...given }) => {
       const { parts, handleOf } = await this.running()
-      const { actor } = await parts.actors.create({ ...given, kind })
-      const handle = handleOf(actor)
-      if (given.name !== undefined) await handle.set('displayname', given.name)
-      return handle
+      const prepareData =
+        name === undefined
+          ? undefined
+          : (actor: Actor) => parts.values.prepareFirst({ actor, caller: application }, 'displayname', fromPlain(name))
+      const { actor } = await parts.actors.create({ ...given, kind, prepareData })
+      return handleOf(actor)
     })
   }
 
@@ -274,7 +280,8 @@ export class App extends ActorDeclarations {
 
   async *#all(which: AllActors = {}): AsyncGenerator<ActorHandle, void> {
     const { parts, store, handleOf } = await this.running()
-    for await (const actor of allActors({ store, now: parts.now }, which)) yield handleOf(actor)
+    for await (const actor of allActors({ store, now: parts.now }, which))
+      if (this.registry.find(actor.kind) !== undefined) yield handleOf(actor)
   }
 
   async #registeredClients(): Promise<ClientsApi> {

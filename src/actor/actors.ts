@@ -1,11 +1,13 @@
 /** Creating, finding and deleting actors. */
 import type { ActorHandle } from '../app/actor-handle.ts'
+import { application } from '../caller.ts'
 import { fire } from '../app/events.ts'
 import { personKind } from '../app/kinds/person.ts'
 import type { Registry } from '../app/registry.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { stringText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
+import { originText } from '../origin.ts'
 import { lookupText } from './lookup.ts'
 import { sameSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -57,7 +59,11 @@ export interface NewActor {
 export interface NewActorOfKind extends NewActor {
   /** Default: the person. */
   readonly kind?: string
+  /** Checks the first data of the actor, before the row exists. The result stores the data in the transaction of the creation. */
+  readonly prepareData?: ((actor: Actor) => Promise<StoreData>) | undefined
 }
+
+type StoreData = (tx: Transaction) => Promise<void>
 
 export interface Created {
   readonly actor: Actor
@@ -138,14 +144,15 @@ export class Actors {
    * Creates an actor, or returns the existing one when the passphrase is right.
    *
    * @throws ServiceError `creator_exists` when creators are unique and this one has an actor, `conflict` when the id is
-   *   taken, `invalid_value` for an id or creator that cannot be used, and errors of `judge`.
+   *   taken, `invalid_value` for an id or creator that cannot be used, and errors of `judge` and `prepareData`.
    */
   async create(request: NewActorOfKind, judge: PassphraseJudge = plainJudge): Promise<Created> {
     const creator = normalizeCreator(request.creator)
     const passphrase =
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
     const actor = this.#newActor(request, creator, passphrase)
-    const existing = await this.#store(request, actor)
+    const storeData = await request.prepareData?.(actor)
+    const existing = await this.#store(request, actor, storeData)
     if (existing !== null) return this.#existing(request, existing, judge)
     if (request.deleteExisting === true) this.#deps.deleteRemoved()
     await this.announce(actor)
@@ -173,11 +180,17 @@ export class Actors {
   }
 
   /** Stores the actor, or returns the existing one when creators are unique. */
-  async #store(request: NewActor, actor: Actor): Promise<Actor | null> {
+  async #store(request: NewActor, actor: Actor, storeData: StoreData | undefined): Promise<Actor | null> {
     const locksCreator = this.#deps.uniqueCreator || request.deleteExisting === true
-    if (locksCreator || request.id !== undefined || request.verified === true) {
+    if (locksCreator || request.id !== undefined || request.verified === true || storeData !== undefined) {
       const turn = locksCreator ? `creator ${actor.creator}` : undefined
-      return this.#deps.store.write((tx) => this.#insert(tx, request, actor), { turn })
+      const insert = async (tx: Transaction): Promise<Actor | null> => {
+        const existing = await this.#insert(tx, request, actor)
+        if (existing === null) await storeData?.(tx)
+        return existing
+      }
+      const origin = storeData === undefined ? undefined : originText(application)
+      return this.#deps.store.write(insert, { turn, origin })
     }
     await this.#sharedInserts.insert(actor)
     return null

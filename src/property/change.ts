@@ -47,6 +47,19 @@ export type RecordBy = (change: Change, by: Caller) => Promise<void>
 /** Gives what was recorded to the sinks before the end of the transaction, because it would not fit into memory together. */
 export type Flush = () => Promise<void>
 
+/** The row of a new actor. No transaction but the one that inserts it can see the row, so it needs no lock. */
+const emptyActor: Omit<LockedActor, 'id' | 'creator' | 'kind'> = {
+  subscriptionCount: 0,
+  keySubscriptionCount: 0,
+  waitingChanges: 0,
+  watchedUntil: 0,
+  observerCount: 0,
+  usedBytes: 0,
+  usedNames: 0,
+  usedItems: 0,
+  residence: 'here',
+}
+
 /** Changes data of an actor, always through this class. The change and its sinks run in one actor transaction. */
 export class ActorWriter {
   readonly #store: Pick<CatchUpStore, 'changeActor'>
@@ -84,6 +97,17 @@ export class ActorWriter {
       },
       originText(caller),
     )
+  }
+
+  /** Makes the first change of an actor, in the transaction that has inserted its row. */
+  async changeNew(
+    tx: Transaction,
+    { actor: { id, creator, kind }, caller }: Access,
+    work: (actor: LockedActor) => Promise<Change>,
+  ): Promise<void> {
+    const actor: LockedActor = { ...emptyActor, id, creator, kind }
+    const change = await work(actor)
+    await this.#sink?.(tx, actor, [change], caller)
   }
 
   /** Like `change`, for the changes of several callers without conditions. Each change reaches the sinks with its caller. */

@@ -1,5 +1,4 @@
 /** The declared data of each kind of actors. */
-import { personKind } from '../app/kinds/person.ts'
 import type { Registry } from '../app/registry.ts'
 import { findActorKind } from '../actor/actor-store.ts'
 import { unknownKind } from '../errors.ts'
@@ -22,18 +21,18 @@ export class DeclaredKinds {
     return found
   }
 
-  /** The same by the id of an actor. @throws ServiceError `unknown_kind` */
+  /**
+   * The same by the id of an actor. Reads its kind also when the application declares only the person: another release may
+   * have stored actors of further kinds, and their data is not that of a person.
+   *
+   * @throws ServiceError `unknown_kind`
+   */
   async ofActor(q: Queries, actorId: string): Promise<DeclaredData> {
-    return this.of(await this.kindOf(q, actorId))
+    return this.of({ kind: await findActorKind(q, actorId) })
   }
 
   /** The declared names of any kind whose stored content may have an older version. */
   versioned(): readonly string[] {
     return [...this.#data.values()].flatMap((data) => data.versioned())
-  }
-
-  /** The kind of an actor. An application with one kind needs no statement. */
-  async kindOf(q: Queries, actorId: string): Promise<{ readonly kind: string }> {
-    return { kind: this.#data.size === 1 ? personKind : await findActorKind(q, actorId) }
   }
 }

@@ -113,6 +113,16 @@ export class Values {
     return value
   }
 
+  /**
+   * Checks a value for an actor that does not exist yet. The result stores it in the transaction that creates the actor.
+   *
+   * @throws as `put`
+   */
+  async prepareFirst(access: Access, name: string, given: JsonText): Promise<(tx: Transaction) => Promise<void>> {
+    const value = await this.prepare(access, [name], given)
+    return (tx) => this.#deps.writer.changeNew(tx, access, (actor) => this.store(tx, actor, [name], value))
+  }
+
   /** Whether the value may be stored together with others. An indexed value has effects of its own, which may fail. */
   #mayShare({ condition }: Access, name: string, value: JsonText): boolean {
     return condition === undefined && value !== absent && !this.#deps.indexes.follows(name)

@@ -135,6 +135,8 @@ export interface WriteOptions {
    */
   readonly turn?: string | undefined
   readonly durability?: Durability | undefined
+  /** `Transaction.origin`. Default: empty. */
+  readonly origin?: string | undefined
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Permissions of peers, as the owner and the peer see them. */
+import { findActorKind } from '../actor/actor-store.ts'
 import type { Caller } from '../caller.ts'
 import { type EnqueueNotice, type Notice, noticeTo } from '../outbox/notice.ts'
 import { quoted, ServiceError } from '../errors.ts'
@@ -466,7 +467,7 @@ export class Permissions {
     const nameOf = ({ target }: WideQuestion): string => target.split('/', 1)[0] ?? ''
     const names = new Set(questions.filter(({ category }) => category === 'properties').map(nameOf))
     const stored = names.size === 0 ? null : await store.read((q) => findKinds(q, view.trust.actorId, [...names]))
-    const kind = await store.read((q) => declared.kindOf(q, view.trust.actorId))
+    const kind = { kind: await store.read((q) => findActorKind(q, view.trust.actorId)) }
     return questions.map((question) => {
       const { category, target } = question
       const name = nameOf(question)

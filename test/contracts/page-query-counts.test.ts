@@ -40,7 +40,7 @@ const costs: Readonly<Record<string, Cost>> = {
   invitePage: { statements: 6, rules: null, bySession: true },
   inviteForm: { statements: 10, rules: null, bySession: true },
   requestTrustForm: { statements: 11, rules: null, bySession: true },
-  peerPage: { statements: 18, rules: null, bySession: true },
+  peerPage: { statements: 19, rules: null, bySession: true },
   peerForm: { statements: 8, rules: null, bySession: true },
   rightsForm: { statements: 8, rules: null, bySession: true },
   accessForm: { statements: 8, rules: null, bySession: true },

@@ -182,7 +182,7 @@ const costs: Readonly<Record<string, Cost>> = {
   getPermissions: { statements: 3, rules: null },
   putPermissions: { statements: 6, rules: null },
   deletePermissions: { statements: 6, rules: null },
-  getSharedProperties: { statements: 7, rules: 0, byNamedPeer: true },
+  getSharedProperties: { statements: 8, rules: 0, byNamedPeer: true },
   getGrantedPermissions: { statements: 3, rules: null },
   listSubscriptions: { statements: 2, rules: null },
   subscribe: { statements: 16, rules: null },

@@ -5,9 +5,13 @@ import { z } from 'zod'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import { restore } from '../support/archives.ts'
 import type { ActorDeclarations } from '../../src/app/kinds/actor-declarations.ts'
+import type { Kind } from '../../src/app/kinds/kind.ts'
+import { DeclaredKinds } from '../../src/property/declared-kinds.ts'
+import { DataMigration } from '../../src/property/maintenance/data-migration.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { refused } from '../support/stored.ts'
-import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
 import type { App } from '../../src/troupe.ts'
 import { until } from '../support/until.ts'
 
@@ -204,6 +208,58 @@ forEachService((start) => {
     })
   })
 
+  describe('the name of a new actor of a kind', () => {
+    /** A club whose names are short, and checked by a hook. */
+    async function named(wrapStore: StartOptions['wrapStore'] = (store) => store) {
+      const seen: string[] = []
+      let club: Kind | undefined
+      const service = await start({
+        wrapStore,
+        declare: (app) => {
+          club = app.kind('club', { name: 'Sports club' })
+          club.property('displayname', { schema: z.string().max(12) })
+          club.property('displayname', {
+            put: ({ value }) => (value === 'Chess' ? null : z.string().parse(value).trim()),
+          })
+          club.on('actor_created', ({ actor }) => void seen.push(`created ${actor.id}`))
+          club.on('property_changed', ({ actor, name }) => void seen.push(`${name} of ${actor.id}`))
+        },
+      })
+      assert.ok(club !== undefined)
+      return { service, club, seen }
+    }
+
+    it('passes the hooks and the schema, and fires an event', async () => {
+      const { club, seen } = await named()
+      const rowing = await club.create({ id: 'rowing', name: ' Rowing ' })
+      assert.equal(await rowing.get('displayname'), 'Rowing')
+      await until(() => seen.length === 2)
+      assert.deepEqual(seen.toSorted(), ['created rowing', 'displayname of rowing'])
+    })
+
+    for (const [name, code] of [
+      ['Chess', 'rejected'],
+      ['A name of many letters', 'invalid_value'],
+    ] as const)
+      it(`leaves no actor and no event when a hook or the schema refuses it: ${name}`, async () => {
+        const { service, club, seen } = await named()
+        await assert.rejects(club.create({ id: 'rowing', name }), { code })
+        assert.equal(await service.app.actors.get('rowing'), undefined)
+        assert.deepEqual(seen, [])
+        assert.equal(await (await club.create({ id: 'rowing', name: 'Rowing' })).get('displayname'), 'Rowing')
+      })
+
+    it('is stored together with the actor, or neither is', async () => {
+      let faults: FaultyStore | undefined
+      const { service, club, seen } = await named((store) => (faults = faulty(store)))
+      faults?.plan({ matching: /INSERT INTO property /, times: 1 })
+      await assert.rejects(club.create({ id: 'rowing', name: 'Rowing' }), { code: 'store_unavailable' })
+      assert.equal(await service.app.actors.get('rowing'), undefined)
+      assert.deepEqual(seen, [])
+      assert.equal(await (await club.create({ id: 'rowing', name: 'Rowing' })).get('displayname'), 'Rowing')
+    })
+  })
+
   describe('an archive of an actor of a kind', () => {
     it('brings its kind back, and is refused where the kind is not declared', async () => {
       const { service, owner, rowing } = await declared()
@@ -251,6 +307,64 @@ forEachService((start) => {
         headers: { authorization: person.authorization },
       })
       assert.equal(answer.status, 200)
+    })
+  })
+
+  describe('data of an undeclared kind', () => {
+    it('is not upgraded as data of a person', async () => {
+      const { service, rowing, handle } = await declared()
+      await handle.set('fee', 'ten')
+      await rowing.set('fee', 10)
+      const migrated: unknown[] = []
+      const migrate = (old: unknown): string => {
+        migrated.push(old)
+        return `${String(old)} euros`
+      }
+      const other = await start({
+        database: service.databaseUrl,
+        declare: (app) => void app.property('fee', { schema: z.string(), version: 2, migrate }),
+      })
+      const { parts } = await other.app.running()
+      const failed: string[] = []
+      const migration = new DataMigration({
+        store: parts.store,
+        declared: new DeclaredKinds(parts.registry),
+        indexes: { update: () => Promise.resolve() },
+        failed: (actorId, name, { code }) => void failed.push(`${name} of ${actorId}: ${code}`),
+      })
+      for (const isDry of [true, false]) {
+        assert.deepEqual(await migration.run({ isDry }), { values: 1, items: 0, failures: 1 })
+        assert.deepEqual(failed.splice(0), [`fee of ${rowing.id}: unknown_kind`])
+      }
+      assert.deepEqual([...new Set(migrated)], ['ten'])
+      assert.equal(await rowing.get('fee'), 10)
+    })
+
+    it('has no defaults of a person in repairs of copies', async () => {
+      const { service, rowing, person } = await declared()
+      const other = await start({
+        database: service.databaseUrl,
+        declare: (app) => void app.property('fee', { schema: z.string(), default: 'free' }),
+      })
+      const { parts } = await other.app.running()
+      const kinds = new DeclaredKinds(parts.registry)
+      const dataOf = (id: string) => parts.store.read((q) => kinds.ofActor(q, id))
+      await assert.rejects(dataOf(rowing.id), { code: 'unknown_kind' })
+      assert.deepEqual(
+        (await dataOf(person.id)).allPresent([]).map(({ name }) => name),
+        ['fee'],
+      )
+    })
+
+    it('is left out by app.actors.all()', async () => {
+      const { service, club, person } = await declared()
+      const later = await club.create()
+      const last = await service.createActor('bob@example.com')
+      const idsOf = async (one: TestService) =>
+        (await Array.fromAsync(one.app.actors.all({ pageSize: 1 }), ({ id }) => id)).toSorted()
+      assert.ok((await idsOf(service)).includes(later.id))
+      const other = await start({ database: service.databaseUrl })
+      assert.deepEqual(await idsOf(other), [person.id, last.id].toSorted())
     })
   })
 

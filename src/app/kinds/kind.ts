@@ -45,9 +45,10 @@ export class Kind<Lists extends Schemas = Schemas, Properties extends Schemas = 
   }
 
   /**
-   * Creates an actor of this kind. No person signs in to it.
+   * Creates an actor of this kind together with its name, or nothing. No person signs in to it. The hooks for
+   * `displayname` run before the actor is stored.
    *
-   * @throws ServiceError `conflict` when the id is taken, `invalid_value`
+   * @throws ServiceError `conflict` when the id is taken, `invalid_value`, and errors of the hooks and schema of `displayname`
    */
   create(given: NewOfKind = {}): Promise<ActorHandle> {
     return this.#create(given)

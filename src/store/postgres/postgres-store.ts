@@ -193,8 +193,11 @@ class PostgresStore implements Store {
     return this.isSharded ? this.#allServers.read<R>(sql, params) : this.read((q) => q.all<R>(sql, ...params))
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>, { turn, durability = 'full' }: WriteOptions = {}): Promise<T> {
-    const transact = (): Promise<T> => this.#transact({ begin: this.#begins.write[durability] }, work)
+  write<T>(
+    work: (tx: Transaction) => Promise<T>,
+    { turn, durability = 'full', origin }: WriteOptions = {},
+  ): Promise<T> {
+    const transact = (): Promise<T> => this.#transact({ begin: this.#begins.write[durability], origin }, work)
     return this.#counted(() => (turn === undefined ? transact() : this.#turns.take(`turn ${turn}`, transact)))
   }
 

@@ -75,8 +75,8 @@ export class GroupCommit {
     this.#waitsForDisk = options.synchronous === 'FULL'
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>, { durability }: WriteOptions): Promise<T> {
-    return this.#enqueue((statements) => work(statements), { durability })
+  write<T>(work: (tx: Transaction) => Promise<T>, { durability, origin }: WriteOptions): Promise<T> {
+    return this.#enqueue((statements) => work(statements), { durability, origin })
   }
 
   writeActor<T>(
@@ -107,10 +107,7 @@ export class GroupCommit {
 
   #enqueue<T>(
     run: (statements: Statements) => Promise<T>,
-    {
-      durability = 'full',
-      origin = '',
-    }: Pick<WriteOptions, 'durability'> & { readonly origin?: string | undefined } = {},
+    { durability = 'full', origin = '' }: Pick<WriteOptions, 'durability' | 'origin'> = {},
   ): Promise<T> {
     // Runs the work in the async context of its own request, not of the request that woke the writer.
     const context = new AsyncResource('troupe.change')

@@ -6,7 +6,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { migrate, type Migration, type MigrationTarget } from '../migrate.ts'
-import type { LockedActor, Param, Queries, QueryObserver, Store, StoreUsage, Transaction } from '../store.ts'
+import type {
+  LockedActor,
+  Param,
+  Queries,
+  QueryObserver,
+  Store,
+  StoreUsage,
+  Transaction,
+  WriteOptions,
+} from '../store.ts'
 import { Connection } from './connection.ts'
 import { isRefusedWrite, translate } from './failure.ts'
 import { closed } from './sqlite-store.ts'
@@ -115,8 +124,8 @@ class MemoryStore implements Store {
     }
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#enqueue('', (statements) => work(statements))
+  write<T>(work: (tx: Transaction) => Promise<T>, { origin }: WriteOptions = {}): Promise<T> {
+    return this.#enqueue(origin, (statements) => work(statements))
   }
 
   writeActor<T>(
