@@ -71,8 +71,9 @@ export class Notices {
     actorIds: readonly string[],
     parts: AsyncIterable<readonly Notice[]>,
   ): Promise<void> {
-    await deleteNoticesOfActors(tx, actorIds)
     for await (const notices of parts) await this.enqueueAll(tx, notices)
+    // The parts read the waiting offers of new secrets, because the peer may have such a secret already.
+    await deleteNoticesOfActors(tx, actorIds)
   }
 
   /** Seals the secret for the notice, because its trust may be deleted before the notice is sent. */
