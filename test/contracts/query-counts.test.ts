@@ -60,7 +60,7 @@ const costs: Readonly<Record<string, Cost>> = {
   createActor: { statements: 2, rules: 0 },
   live: { statements: 0, rules: 0 },
   ready: { statements: 0, rules: 0 },
-  metrics: { statements: 2, postgres: 3, sharded: 2, rules: 0 },
+  metrics: { statements: 3, postgres: 4, sharded: 3, rules: 0 },
   openapi: { statements: 0, rules: 0 },
   reference: { statements: 0, rules: 0 },
   asset: { statements: 0, rules: 0 },

@@ -354,6 +354,7 @@ forEachStore((dialect, open, database) => {
             waitingChanges: 0,
             watchedUntil: 0,
             residence: 'here',
+            kind: 'person',
             observerCount: 0,
             usedBytes: 0,
             usedNames: 0,

@@ -301,6 +301,7 @@ forEachService((start) => {
 
     it('has a name without markup and invisible characters on every page (ODR-07)', async () => {
       const service = await start({ localSignIn: false })
+      assert.equal((await register(service, { client_name: '\ud800 half of a pair' })).status, 400)
       for (const [given, kept] of [
         ['<script>alert(1)</script>', 'script alert(1) /script'],
         ['Cla\u202eude', 'Cla ude'],
@@ -311,7 +312,6 @@ forEachService((start) => {
         ["\"><img src=x onerror='x'>", 'img src=x onerror= x'],
         ['x'.repeat(60_000), 'x'.repeat(120)],
         ['😀'.repeat(100), '😀'.repeat(60)],
-        ['\ud800 lone', '\ufffd lone'],
       ] as const) {
         const answer = await register(service, { client_name: given })
         assert.equal(answer.status, 201)

@@ -106,7 +106,7 @@ describe('a failing disk sync (DUR-05)', () => {
     // `ulimit` counts blocks of 512 bytes. The limit has room for the schema and a few rows.
     const { stdout } = await promisify(execFile)('sh', [
       '-c',
-      'ulimit -f 1400 && exec "$0" "$1" "$2"',
+      'ulimit -f 1800 && exec "$0" "$1" "$2"',
       process.execPath,
       program,
       path,

@@ -63,7 +63,8 @@ function choiceRoutes(deps: () => MailRouteDeps): readonly Route[] {
       responses: formResponses,
       handler: async (exchange) => {
         const sent = await exchange.body()
-        for (const kind of optionalKinds) await choose(deps(), exchange.actor.id, kind, sent.has(kind))
+        const choices = optionalKinds.map((kind) => [kind, sent.has(kind)] as const)
+        await choose(deps(), exchange.actor.id, choices)
         return goOn(deps(), exchange, sent, '/mail', 'saved')
       },
     }),
@@ -96,7 +97,7 @@ function linkRoutes(deps: () => MailRouteDeps): readonly Route[] {
       handler: async (exchange) => {
         await exchange.body()
         const { actor, query } = exchange
-        await choose(deps(), actor.id, requireKind(deps(), actor.id, query), false)
+        await choose(deps(), actor.id, [[requireKind(deps(), actor.id, query), false]])
         return showLink(deps(), exchange, true)
       },
     }),
@@ -113,10 +114,11 @@ function requireKind({ keyRing }: MailRouteDeps, actorId: string, link: ValuesOf
 async function choose(
   { store, now }: MailRouteDeps,
   actorId: string,
-  kind: OptionalKind,
-  isWanted: boolean,
+  choices: readonly (readonly [OptionalKind, isWanted: boolean])[],
 ): Promise<void> {
-  await store.writeActor(actorId, (tx) => putChoice(tx, actorId, kind, { isWanted, now: now() }))
+  await store.writeActor(actorId, async (tx) => {
+    for (const [kind, isWanted] of choices) await putChoice(tx, actorId, kind, { isWanted, now: now() })
+  })
 }
 
 async function showChoices(deps: MailRouteDeps, exchange: PageExchange): Promise<HttpResponse> {
