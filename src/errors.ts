@@ -174,11 +174,25 @@ export function isTemporary(error: unknown): boolean {
   return error instanceof ServiceError && temporary.has(error.code)
 }
 
-const noActor: ReadonlySet<ErrorCode> = new Set(['actor_not_found', 'actor_moving', 'actor_moved'])
+const absences: { readonly [C in ErrorCode]?: 'gone' | 'closed' } = {
+  actor_not_found: 'gone',
+  actor_moved: 'gone',
+  actor_moving: 'closed',
+  actor_suspended: 'closed',
+  unavailable: 'closed',
+}
 
-/** Returns true when the actor was deleted or lives at another service, or moves there now. Its background work ends. */
+/**
+ * Why work for an actor is refused, so that work for many actors continues with the next one. `gone`: it was deleted, or lives at
+ * another service. `closed`: it moves, is suspended, or its content is replaced. Null: for another reason.
+ */
+export function absenceOf(error: unknown): 'gone' | 'closed' | null {
+  return error instanceof ServiceError ? (absences[error.code] ?? null) : null
+}
+
+/** Returns true when the actor was deleted, moves, has moved or is suspended. Its background work ends. */
 export function isWithoutActor(error: unknown): boolean {
-  return error instanceof ServiceError && noActor.has(error.code)
+  return absenceOf(error) !== null && !(error instanceof ServiceError && error.code === 'unavailable')
 }
 
 /** The error for a call to an actor that moves. The call may be repeated after some seconds. */

@@ -12,8 +12,7 @@ import { createEmbedding } from './embedding/create.ts'
 import type { Catalogues } from './mcp/catalogue/catalogues.ts'
 import { createMcp } from './mcp/create.ts'
 import { createMoving } from './moving/create.ts'
-import { beginWork } from './moving/arrival-store.ts'
-import { pauseWork } from './moving/departure-store.ts'
+import { holdWork, resumeWork } from './moving/held-work.ts'
 import { followMoves } from './moving/published-move.ts'
 import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
 import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
@@ -79,7 +78,7 @@ export interface RoomOptions {
 export type Rooms = ReturnType<typeof createRooms>
 
 /** The work of an actor that operators suspend and resume. */
-const suspension = { pauseWork, beginWork }
+const suspension = { holdWork, resumeWork }
 
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogues: Catalogues, languages: Languages) {
   const base = createBase(runtime, options, catalogues)

@@ -96,8 +96,8 @@ export interface ActorsApi {
   findByCreator(creator: string, options?: { readonly proven?: boolean }): Promise<ActorHandle | undefined>
   /**
    * Yields each actor once, the oldest first: `for await (const actor of app.actors.all())`. Actors that are created
-   * meanwhile are left out, and so are actors of a kind that the application does not declare. An actor may be deleted
-   * after it was read; its handle then throws `actor_not_found`.
+   * meanwhile are left out, and so are suspended actors, those that move or are replaced, and those of a kind that the
+   * application does not declare. An actor may be deleted after it was read; its handle then throws `actor_not_found`.
    *
    * @throws ServiceError `bad_request` for a `pageSize` outside 1 to 1000 (default: 100), or an invalid date.
    */
@@ -281,7 +281,7 @@ export class App extends ActorDeclarations {
   async *#all(which: AllActors = {}): AsyncGenerator<ActorHandle, void> {
     const { parts, store, handleOf } = await this.running()
     for await (const actor of allActors({ store, now: parts.now }, which))
-      if (this.registry.find(actor.kind) !== undefined) yield handleOf(actor)
+      if (actor.residence === 'here' && this.registry.find(actor.kind) !== undefined) yield handleOf(actor)
   }
 
   async #registeredClients(): Promise<ClientsApi> {

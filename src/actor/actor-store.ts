@@ -57,10 +57,13 @@ export interface ListedActor extends ActorPlace {
   readonly kind: string
 }
 
+/** An actor with where it lives. */
+export type PlacedActor = ListedActor & Pick<StoredActor, 'residence'>
+
 /** Reads up to `most` actors after a place that were created at `until` or before, oldest first. It asks every server. */
-export function findActorsAfter(q: Queries, after: ActorPlace, until: number, most: number): Promise<ListedActor[]> {
-  return q.all<ListedActor>(
-    `SELECT id, creator, created_at AS "createdAt", kind FROM actor
+export function findActorsAfter(q: Queries, after: ActorPlace, until: number, most: number): Promise<PlacedActor[]> {
+  return q.all<PlacedActor>(
+    `SELECT id, creator, created_at AS "createdAt", kind, residence FROM actor
      WHERE (created_at, id) > (CAST($1 AS BIGINT), $2) AND created_at <= $3 ORDER BY created_at, id LIMIT $4`,
     after.createdAt,
     after.id,
@@ -171,6 +174,11 @@ export async function hasAccount(q: Queries, id: string): Promise<boolean> {
 
 export async function setTrusteeRoot(tx: Transaction, actorId: string, trusteeRoot: string | null): Promise<void> {
   await tx.run('UPDATE actor SET trustee_root = $2 WHERE id = $1', actorId, trusteeRoot)
+}
+
+/** Condition: the actor of the column is not closed, and lives at no other service. Rows of deleted actors meet it too. */
+export function isHere(column: string): string {
+  return ` AND NOT EXISTS (SELECT 1 FROM actor a WHERE a.id = ${column} AND a.residence <> 'here')`
 }
 
 /** An actor under its lock, wherever it lives. */

@@ -1,7 +1,7 @@
 /** Reads all actors in pages, so that the memory and the length of a statement do not grow with their number. */
 import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
-import { type ActorPlace, findActorsAfter, type ListedActor } from './actor-store.ts'
+import { type ActorPlace, findActorsAfter, type ListedActor, type PlacedActor } from './actor-store.ts'
 import { parseActorId } from './actor.ts'
 
 export interface AllActors {
@@ -21,7 +21,7 @@ const defaultPageSize = 100
 export async function* allActors(
   { store, now }: { readonly store: Pick<Store, 'read'>; readonly now: () => number },
   { createdAfter, pageSize = defaultPageSize }: AllActors,
-): AsyncGenerator<ListedActor, void> {
+): AsyncGenerator<PlacedActor, void> {
   requirePageSize(pageSize)
   let after = placeAfter(createdAfter)
   const until = now()

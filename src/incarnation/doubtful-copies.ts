@@ -41,6 +41,15 @@ export async function doubtCopies(tx: Transaction, now: number): Promise<Doubtfu
     now,
     spreadMs(subscribed),
   )
+  // The resumption of a suspended actor makes its work due.
+  for (const [table, column] of [
+    ['publisher_subscription', 'due_at'],
+    ['subscriber_subscription', 'gap_due_at'],
+  ])
+    await tx.run(
+      `/* restore */ UPDATE ${table} SET ${column} = NULL
+       WHERE actor_id IN (SELECT id FROM actor WHERE residence = 'suspended')`,
+    )
   return { subscribers, subscribed }
 }
 

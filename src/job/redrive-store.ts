@@ -1,4 +1,5 @@
 /** The SQL of `troupe redrive` for background work: runs again what failed for good. */
+import { isHere } from '../actor/actor-store.ts'
 import type { Param, Transaction } from '../store/store.ts'
 import type { JobKind } from './job-store.ts'
 
@@ -8,7 +9,7 @@ export interface RedrivenJobs {
   readonly alarms: number
 }
 
-/** Which work to redrive. A missing member means any. */
+/** Which work to redrive. A missing member means any, and work of any actor that is here. */
 export interface Redriven {
   readonly actorId?: string | undefined
   readonly kind?: JobKind
@@ -21,7 +22,7 @@ export async function redriveJobs(tx: Transaction, of: Redriven, now: number): P
     Object.entries({ actor_id: of.actorId, kind: of.kind, [table === 'job' ? 'id' : 'job_id']: of.id })
       .filter(([, value]) => value !== undefined)
       .map(([column], index) => ` AND ${table}.${column} = $${index + 2}`)
-      .join('')
+      .join('') + (of.actorId === undefined ? isHere(`${table}.actor_id`) : '')
   const params: Param[] = [of.actorId, of.kind, of.id].filter((value) => value !== undefined)
   const entries = await tx.run(
     `/* jobs */ UPDATE job_entry SET outcome = 'waiting', attempts = 0

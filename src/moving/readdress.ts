@@ -3,7 +3,8 @@
  * with a key of this home, so that its peers get the signed statement of a move. The former address leads to the new one by a
  * notice of the same key. Secrets stay, because no other service knows them.
  */
-import { ServiceError } from '../errors.ts'
+import { lockResident } from '../actor/actor-store.ts'
+import { absenceOf, ServiceError } from '../errors.ts'
 import { findKnownAddress, setKnownAddress } from '../config/known-address.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -23,6 +24,7 @@ import {
   putReaddressed,
   renewPeers,
 } from './arrival-store.ts'
+import { holdWork } from './held-work.ts'
 import { type HomeKeys, newHomeKeys } from './proof.ts'
 
 export interface ReaddressDeps {
@@ -94,31 +96,44 @@ async function readdressActor(
   dueAt: number,
 ): Promise<number | null> {
   const keys = await newHomeKeys()
+  const change = async (tx: Transaction): Promise<number> => {
+    const former = { actorId, address: `${from}/${actorId}`, keys, isRepeated }
+    const isNew = await addFormerAddress(tx, keyRing, former, store.now())
+    const uninformed = await findUninformed(tx, actorId)
+    const secretOf = (peerId: string) => seal(keyRing, '', bindingOf(arrivalPeerSecret, actorId, peerId))
+    const added = uninformed.map((peer) => ({ ...peer, secret: secretOf(peer.peerId) }))
+    const now = store.now()
+    const renewed =
+      (await renewPeers(tx, actorId, isNew ? ['waiting', 'informed', 'asked', 'failed'] : ['failed'], now)) +
+      (asksAgain || isNew ? await renewPeers(tx, actorId, ['kept'], now) : 0)
+    if (added.length > 0) await insertPeers(tx, actorId, added, now)
+    const waiting = added.length + renewed
+    if (waiting > 0) await beginJob(tx, actorId, dueAt, now)
+    return waiting
+  }
   try {
-    return await store.writeActor(actorId, async (tx) => {
-      const former = { actorId, address: `${from}/${actorId}`, keys, isRepeated }
-      const isNew = await addFormerAddress(tx, keyRing, former, store.now())
-      const uninformed = await findUninformed(tx, actorId)
-      const secretOf = (peerId: string) => seal(keyRing, '', bindingOf(arrivalPeerSecret, actorId, peerId))
-      const added = uninformed.map((peer) => ({ ...peer, secret: secretOf(peer.peerId) }))
-      const now = store.now()
-      const renewed =
-        (await renewPeers(tx, actorId, isNew ? ['waiting', 'informed', 'asked', 'failed'] : ['failed'], now)) +
-        (asksAgain || isNew ? await renewPeers(tx, actorId, ['kept'], now) : 0)
-      if (added.length > 0) await insertPeers(tx, actorId, added, now)
-      const waiting = added.length + renewed
-      if (waiting > 0) await beginJob(tx, actorId, dueAt, now)
-      return waiting
-    })
+    return await store.writeActor(actorId, change)
   } catch (error) {
-    if (error instanceof ServiceError && isPassing.has(error.code)) return null
-    if (error instanceof ServiceError && isGone.has(error.code)) return 0
-    throw error
+    if (error instanceof ServiceError && error.code === 'actor_suspended') return ofSuspended(store, actorId, change)
+    const absence = absenceOf(error)
+    if (absence === null) throw error
+    return absence === 'gone' ? 0 : null
   }
 }
 
-const isPassing: ReadonlySet<string> = new Set(['actor_moving', 'unavailable'])
-const isGone: ReadonlySet<string> = new Set(['actor_not_found', 'actor_moved'])
+/** A suspension must not keep the new address from all other peers. The peers of the actor learn of it after the resumption. */
+function ofSuspended(
+  store: Store,
+  actorId: string,
+  change: (tx: Transaction) => Promise<number>,
+): Promise<number | null> {
+  return store.write(async (tx) => {
+    if ((await lockResident(tx, actorId))?.residence !== 'suspended') return null
+    const waiting = await change(tx)
+    await holdWork(tx, actorId)
+    return waiting
+  })
+}
 
 interface Former {
   readonly actorId: string

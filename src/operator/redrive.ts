@@ -3,6 +3,8 @@ import { type RedrivenJobs, redriveJobs } from '../job/redrive-store.ts'
 import { redriveSchedules } from '../job/schedule-store.ts'
 import { redriveNotices } from '../outbox/notice-store.ts'
 import { type QueueKey, redriveQueues } from '../publication/queue-store.ts'
+import { lockResident } from '../actor/actor-store.ts'
+import { ServiceError } from '../errors.ts'
 import type { Transaction } from '../store/store.ts'
 
 export interface RedrivenWork extends RedrivenJobs {
@@ -12,9 +14,14 @@ export interface RedrivenWork extends RedrivenJobs {
   readonly schedules: number
 }
 
-/** @param of Limits the work. Absent members: all of the store. @param now Unix milliseconds. */
+/**
+ * @param of Limits the work. Absent members: all actors of the store that are here. @param now Unix milliseconds.
+ * @throws ServiceError `conflict` for a suspended actor.
+ */
 export async function redriveAll(tx: Transaction, of: Partial<QueueKey>, now: number): Promise<RedrivenWork> {
   const { actorId, peerId, subscriptionId } = of
+  if (actorId !== undefined && (await lockResident(tx, actorId))?.residence === 'suspended')
+    throw new ServiceError('conflict', 'Cannot retry the work of the actor: it is suspended. Resume the actor first')
   const ofPeer = { ...(actorId === undefined ? {} : { actorId }), ...(peerId === undefined ? {} : { peerId }) }
   return {
     changes: await redriveQueues(tx, of, now),

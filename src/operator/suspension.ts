@@ -12,33 +12,33 @@ import { actEntryOf, type OperatorAct } from './act-entry.ts'
 
 export interface SuspensionDeps {
   readonly store: Pick<Store, 'write' | 'now'>
-  /** Begins no further deliveries and background work of the actor. False while some runs. */
-  readonly pauseWork: (tx: Transaction, actorId: string, now: number) => Promise<boolean>
-  readonly beginWork: (tx: Transaction, actorId: string, now: number) => Promise<void>
+  /** Stops the deliveries and the background work of the actor. */
+  readonly holdWork: (tx: Transaction, actorId: string) => Promise<void>
+  /** Makes them due again. */
+  readonly resumeWork: (tx: Transaction, actorId: string, now: number) => Promise<void>
 }
 
 /** @throws ServiceError `not_found`; `conflict` while the actor moves or its content is replaced. */
-export async function suspendActor({ store, pauseWork }: SuspensionDeps, id: string, act: OperatorAct): Promise<void> {
+export async function suspendActor({ store, holdWork }: SuspensionDeps, id: string, act: OperatorAct): Promise<void> {
   await store.write(async (tx) => {
     const actor = await lockKnown(tx, id)
     if (actor.residence !== 'here' && actor.residence !== 'suspended')
       throw new ServiceError('conflict', 'Cannot suspend the actor: it is moving, or its content is being replaced')
     await setResidence(tx, id, 'suspended')
-    // Running work ends by itself: its writes are refused, and it is not due again.
-    await pauseWork(tx, id, store.now())
+    await holdWork(tx, id)
     await deleteSessionsExcept(tx, id, '')
     await record(tx, store.now(), { id, act, path: '/admin/suspend' })
   })
 }
 
 /** @throws ServiceError `not_found`; `conflict` when the actor is not suspended. */
-export async function resumeActor({ store, beginWork }: SuspensionDeps, id: string, act: OperatorAct): Promise<void> {
+export async function resumeActor({ store, resumeWork }: SuspensionDeps, id: string, act: OperatorAct): Promise<void> {
   await store.write(async (tx) => {
     const actor = await lockKnown(tx, id)
     if (actor.residence !== 'suspended')
       throw new ServiceError('conflict', 'Cannot resume the actor: it is not suspended')
     await setResidence(tx, id, 'here')
-    await beginWork(tx, id, store.now())
+    await resumeWork(tx, id, store.now())
     await record(tx, store.now(), { id, act, path: '/admin/resume' })
   })
 }

@@ -1,4 +1,5 @@
 /** The SQL of notices. */
+import { isHere } from '../actor/actor-store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import { byActor, changeByKey, naming } from '../store/by-key.ts'
@@ -172,16 +173,17 @@ export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly 
   })
 }
 
-/** Why a notice waits whose sender is on the way between two services. Archives of moves name it too (`record-kinds.ts`). */
+/** Why a notice waits whose sender moves between two services, or is suspended. Archives of moves name it too (`record-kinds.ts`). */
 const heldReason = 'The sender moves'
 
 /**
- * Keeps the waiting notices of an actor that is not at this service yet, or no longer. Those about ends are sent: their secrets
- * are not in archives, and the peers know this address.
+ * Keeps the waiting notices of an actor that is not at this service yet, or no longer, or is suspended. Those about ends are sent:
+ * their secrets are not in archives, and the peers know this address.
  */
 export async function holdNotices(tx: Transaction, actorId: string): Promise<void> {
   await tx.run(
-    `UPDATE notice SET due_at = NULL, reason = $2 WHERE sender = $1 AND due_at IS NOT NULL AND kind NOT IN ${endings}`,
+    `UPDATE notice SET due_at = NULL, leased_until = 0, reason = $2
+     WHERE sender = $1 AND due_at IS NOT NULL AND kind NOT IN ${endings}`,
     actorId,
     heldReason,
   )
@@ -312,12 +314,16 @@ export async function postponeNotice(
   )
 }
 
-/** Deletes given-up notices that were written before a time. */
+/** Deletes given-up notices that were written before a time. Those of a suspended actor wait for its resumption. */
 export async function deleteOldNotices(tx: Transaction, before: number): Promise<void> {
-  await tx.run('/* delivery */ DELETE FROM notice WHERE due_at IS NULL AND created_at < $1', before)
+  await tx.run(
+    '/* delivery */ DELETE FROM notice WHERE due_at IS NULL AND created_at < $1 AND reason <> $2',
+    before,
+    heldReason,
+  )
 }
 
-/** Sends given-up notices again, and returns their number. A missing id means every actor or peer. */
+/** Sends given-up notices again, and returns their number. A missing id means every actor that is here, or every peer. */
 export async function redriveNotices(
   tx: Transaction,
   of: { readonly actorId?: string; readonly peerId?: string },
@@ -326,10 +332,11 @@ export async function redriveNotices(
   const given = Object.entries({ sender: of.actorId, recipient: of.peerId }).flatMap(([column, value]) =>
     value === undefined ? [] : [[column, value] as const],
   )
+  const here = of.actorId === undefined ? isHere('notice.sender') : ''
   return tx.run(
     `/* delivery */ UPDATE notice SET due_at = $1, created_at = $1 WHERE due_at IS NULL${given
       .map(([column], index) => ` AND ${column} = $${index + 2}`)
-      .join('')}`,
+      .join('')}${here}`,
     now,
     ...given.map(([, value]) => value),
   )

@@ -15,11 +15,42 @@ export async function findTypeRules(q: Pick<Queries, 'get'>): Promise<TypeRules 
 }
 
 export async function putTypeRules(tx: Transaction, rules: TypeRules): Promise<void> {
+  await putSetting(tx, setting, rules)
+}
+
+async function putSetting(tx: Transaction, name: string, rules: TypeRules): Promise<void> {
   await tx.run(
     'INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-    setting,
+    name,
     JSON.stringify(rules),
   )
+}
+
+/** Rules that the peers of a suspended actor received last, and that differ from those of a later deployment. */
+export interface OwedRules {
+  readonly actorId: string
+  readonly before: TypeRules
+}
+
+export async function findOwedRules(q: Pick<Queries, 'all'>): Promise<readonly OwedRules[]> {
+  const rows = await q.all<{ name: string; value: string }>(
+    '/* rights */ SELECT name, value FROM setting WHERE name LIKE $1',
+    `${setting} %`,
+  )
+  return rows.map(({ name, value }) => ({
+    actorId: name.slice(setting.length + 1),
+    before: JSON.parse(value) as TypeRules,
+  }))
+}
+
+/** Notes the rules of before. Those of an earlier note stay, because the peers received them last. */
+export async function oweRules(tx: Transaction, { actorId, before }: OwedRules): Promise<void> {
+  const noted = (await findOwedRules(tx)).find((one) => one.actorId === actorId)
+  await putSetting(tx, `${setting} ${actorId}`, { ...before, ...noted?.before })
+}
+
+export async function deleteOwedRules(tx: Transaction, actorId: string): Promise<void> {
+  await tx.run('/* rights */ DELETE FROM setting WHERE name = $1', `${setting} ${actorId}`)
 }
 
 export function typeRulesOf(types: readonly TrustType[]): TypeRules {

@@ -3,6 +3,7 @@
  * its diffs in order. Every statement begins with the comment `delivery`, so tests that count the statements of a request
  * can ignore background work.
  */
+import { isHere } from '../actor/actor-store.ts'
 import type { JsonText } from '../json/json.ts'
 import { byActor, firstOf, naming, runByActor } from '../store/by-key.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
@@ -498,13 +499,14 @@ export async function releaseLeases(
 
 /**
  * Sends failed diffs that are still stored again, in order, restarts stopped queues, repairs copies in doubt, and ends the pauses
- * of open circuits. A missing id means every actor, peer or subscription. Returns the number of diffs.
+ * of open circuits. A missing id means every actor that is here, peer or subscription. Returns the number of diffs.
  */
 export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now: number): Promise<number> {
   const given = givenKeys(of)
   const params = given.map(([, value]) => value)
   const where = (table: string): string =>
-    given.map(([column], index) => ` AND ${table}.${column} = $${index + 1}`).join('')
+    given.map(([column], index) => ` AND ${table}.${column} = $${index + 1}`).join('') +
+    (of.actorId === undefined ? isHere(`${table}.actor_id`) : '')
   // The rows of a run still have the outcome 'waiting'. Without this update they would be sent again.
   await tx.run(
     `/* delivery */ UPDATE delivery SET outcome = 'delivered'
@@ -545,8 +547,8 @@ export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now:
 }
 
 /**
- * Makes the repairs of copies due, because what a peer refused it may accept now. A missing id means every actor, peer or
- * subscription.
+ * Makes the repairs of copies due, because what a peer refused it may accept now. A missing id means every actor that is here,
+ * peer or subscription.
  */
 export async function hurryRepairs(tx: Transaction, of: Partial<QueueKey>, now: number): Promise<void> {
   const given = givenKeys(of)
@@ -554,7 +556,9 @@ export async function hurryRepairs(tx: Transaction, of: Partial<QueueKey>, now: 
   await tx.run(
     `/* delivery */ UPDATE publisher_subscription SET repair_at = ${at},
        due_at = CASE WHEN leased_until > ${at} THEN due_at ELSE ${at} END
-     WHERE repair_at > ${at}${given.map(([column], index) => ` AND ${column} = $${index + 1}`).join('')}`,
+     WHERE repair_at > ${at}${given.map(([column], index) => ` AND ${column} = $${index + 1}`).join('')}${
+       of.actorId === undefined ? isHere('publisher_subscription.actor_id') : ''
+     }`,
     ...given.map(([, value]) => value),
     now,
   )

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { findKnownAddress } from '../../src/config/known-address.ts'
+import { holdWork, resumeWork } from '../../src/moving/held-work.ts'
 import { newHomeKeys, signNotice, signStatement } from '../../src/moving/proof.ts'
 import { builtInTables } from '../../src/features/features.ts'
 import { countCredentials } from '../../src/operator/revoke-credentials.ts'
+import { resumeActor, suspendActor } from '../../src/operator/suspension.ts'
 import { DyingStore } from '../support/interrupted-moves.ts'
 import { addressAt, arrivedAt, peerUrl, secretAt } from '../support/moving.ts'
 import {
@@ -67,6 +69,26 @@ forEachService((start) => {
       await until(
         async () => (await addressAt(world.peers, carol.id, first.ada.id)) === `${currentUrl}/${first.ada.id}`,
       )
+    })
+
+    it('tells the peers of a suspended actor after its resumption, and those of all others at once (R-ADDR-04)', async () => {
+      const world = await readdressedWorld(start)
+      const [first, second] = [await friendsIn(world), await friendsIn(world)].toSorted((a, b) =>
+        a.ada.id < b.ada.id ? -1 : 1,
+      )
+      assert.ok(first !== undefined && second !== undefined)
+      const act = { operator: 'command line', device: '' }
+      const service = await world.restart(currentUrl, [formerUrl])
+      const { store, parts } = await service.app.running()
+      await suspendActor({ store, holdWork, resumeWork }, first.ada.id, act)
+      const done = await runReaddress(service)
+      assert.deepEqual([done?.actors, done?.peers, done?.skipped], [2, 2, []])
+      await until(async () => (await peerStates(service, second.ada))['informed'] === 1)
+      await service.settled()
+      assert.deepEqual(await peerStates(service, first.ada), { waiting: 1 })
+      await resumeActor({ store, holdWork, resumeWork }, first.ada.id, act)
+      parts.jobs.wake()
+      await until(async () => (await peerStates(service, first.ada))['informed'] === 1)
     })
 
     it('is continued after a kill of the command and of the service (R-ADDR-05)', async () => {

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { App } from '../../src/index.ts'
+import { holdWork, resumeWork } from '../../src/moving/held-work.ts'
+import { resumeActor, suspendActor } from '../../src/operator/suspension.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestService } from '../support/service.ts'
@@ -42,6 +44,8 @@ forEachService((start) => {
     remote.received.length = 0
     return {
       remote,
+      actor,
+      service: () => service,
       until: (holds: () => boolean) => passUntil(clock, [service], holds, 1000),
       /** Long enough for every repetition. */
       pause: () => {
@@ -115,5 +119,45 @@ forEachService((start) => {
         await close()
       })
     }
+
+    it('tells the peers of a suspended actor after its resumption, and those of all others at once (SUB-37)', async () => {
+      const { remote, actor, service, until, pause, received: heard, next, close } = await world(all)
+      const act = { operator: 'command line', device: '' }
+      const suspension = { holdWork, resumeWork }
+      const others = []
+      for (const id of ['00', 'zz']) {
+        const { actor: other } = await service().app.actors.create({ id, creator: `${id}@example.com` })
+        const owner = { ...actor, id: other.id }
+        others.push(await relateTo(service(), owner, { baseuri: `${remote.url}/other`, relationship: 'reader' }))
+      }
+      const { store } = await service().app.running()
+      await suspendActor({ store, ...suspension }, actor.id, act)
+      await next(withoutDiary)
+      await until(() => remote.received.length >= others.length)
+      await pause()
+      assert.deepEqual(
+        remote.received.map(({ path }) => path.slice(0, 7)),
+        ['/other/', '/other/'],
+      )
+      remote.received.length = 0
+      // A later deployment does not forget the rights that the peers received last.
+      await next(null)
+      await pause()
+      remote.received.length = 0
+      await next(withoutDiary)
+      await pause()
+      remote.received.length = 0
+      const { store: current } = await service().app.running()
+      await resumeActor({ store: current, ...suspension }, actor.id, act)
+      await until(() => remote.received.length >= 4)
+      await pause()
+      assert.deepEqual(heard(), [
+        ['0', 'permissions'],
+        ['0', { diary: '' }],
+        ['1', 'permissions'],
+        ['1', { diary: '' }],
+      ])
+      await close()
+    })
   })
 })

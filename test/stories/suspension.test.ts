@@ -1,8 +1,7 @@
 /** Suspended actors: what every caller gets, what waits, and what is there again after the resumption. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { beginWork } from '../../src/moving/arrival-store.ts'
-import { pauseWork } from '../../src/moving/departure-store.ts'
+import { holdWork, resumeWork } from '../../src/moving/held-work.ts'
 import { suspendActor } from '../../src/operator/suspension.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { mcpStatus } from '../support/oauth-client.ts'
@@ -181,7 +180,7 @@ forEachService((start) => {
       const { store } = await service.app.running()
       await act(world, 'sign_out')
       assert.notEqual((await bob.get(`/${id}/www`)).status, 200)
-      await suspendActor({ store, pauseWork, beginWork }, id, { operator: 'command line', device: '' })
+      await suspendActor({ store, holdWork, resumeWork }, id, { operator: 'command line', device: '' })
       await act(world, 'resume')
       const again = new TestBrowser(service)
       await signIn(again, await shareOfProvider(), 'bob')

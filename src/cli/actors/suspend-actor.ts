@@ -1,7 +1,6 @@
 /** `troupe actors suspend`, `resume` and `sign-out`: what operators do to one actor. */
 import { parseActorId } from '../../actor/actor.ts'
-import { beginWork } from '../../moving/arrival-store.ts'
-import { pauseWork } from '../../moving/departure-store.ts'
+import { holdWork, resumeWork } from '../../moving/held-work.ts'
 import { resumeActor, signOutEverywhere, suspendActor } from '../../operator/suspension.ts'
 import type { Store } from '../../store/store.ts'
 import { commandArgs } from '../command-args.ts'
@@ -13,11 +12,11 @@ const by = { operator: 'command line', device: '' }
 
 const acts = {
   suspend: async (store: Store, id: string) => {
-    await suspendActor({ store, pauseWork, beginWork }, id, by)
+    await suspendActor({ store, holdWork, resumeWork }, id, by)
     return `Suspended actor ${id}.`
   },
   resume: async (store: Store, id: string) => {
-    await resumeActor({ store, pauseWork, beginWork }, id, by)
+    await resumeActor({ store, holdWork, resumeWork }, id, by)
     return `Resumed actor ${id}.`
   },
   'sign-out': async (store: Store, id: string) =>

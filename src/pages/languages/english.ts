@@ -1772,7 +1772,7 @@ const operatorPages = {
   noPrograms: 'No apps connected.',
   programColumns: { program: 'App', connections: 'Connections', lastUsed: 'Last used' },
   suspended: 'Suspended',
-  suspendedText: 'Every request is refused, and nothing is sent. The data stays.',
+  suspendedText: 'Every request is refused, and only ends of relationships are sent. The data stays.',
   suspend: 'Suspend',
   suspendText:
     'The owner is signed out and cannot sign in. Every app, key and visitor gets 403, and updates to others wait. The data stays, and you can resume it at any time.',

@@ -1760,7 +1760,7 @@ const operatorPages: Omit<
   noPrograms: 'Keine Apps verbunden.',
   programColumns: { program: 'App', connections: 'Verbindungen', lastUsed: 'Zuletzt verwendet' },
   suspended: 'Gesperrt',
-  suspendedText: 'Jede Anfrage wird abgelehnt, und nichts wird gesendet. Die Daten bleiben.',
+  suspendedText: 'Jede Anfrage wird abgelehnt, und nur das Ende von Beziehungen wird gesendet. Die Daten bleiben.',
   suspend: 'Sperren',
   suspendText:
     'Die Person wird abgemeldet und kann sich nicht anmelden. Jede App, jeder Schlüssel und jeder Besuch bekommt 403, und Aktualisierungen an andere warten. Die Daten bleiben, und Sie können die Sperre jederzeit aufheben.',

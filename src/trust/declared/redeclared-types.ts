@@ -2,11 +2,14 @@
  * Tells peers when a new deployment declares other rights for their trust type. Rights apply at once, but the copies of peers have
  * what they could read before.
  */
-import { type ErrorCode, ServiceError } from '../../errors.ts'
+import { absenceOf, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import {
   changedTypes,
+  deleteOwedRules,
+  findOwedRules,
   findTypeRules,
+  oweRules,
   putTypeRules,
   type TypeRules,
   typeRulesOf,
@@ -28,12 +31,13 @@ export interface RedeclaredTypesDeps {
 }
 
 const maxRead = 200
-/** The pause before actors that were moving are tried again. */
+/** The pause before actors that were moving or suspended are tried again. */
 const againMs = 60_000
-const gone: ReadonlySet<ErrorCode> = new Set(['actor_not_found', 'actor_moved'])
-const passing: ReadonlySet<ErrorCode> = new Set(['actor_moving', 'unavailable'])
 
-/** Works once after a start. A process that is killed leaves all of it to the next start: telling a peer twice changes nothing. */
+/**
+ * Works once after a start, and for suspended actors when they are resumed. A process that is killed leaves all of it to the next
+ * start: telling a peer twice changes nothing.
+ */
 export class RedeclaredTypes {
   readonly #deps: RedeclaredTypesDeps
   readonly #poller: Poller
@@ -46,7 +50,7 @@ export class RedeclaredTypes {
   }
 
   wake(): void {
-    if (!this.#isDone) this.#poller.wake()
+    this.#poller.wake()
   }
 
   async settled(): Promise<void> {
@@ -63,11 +67,12 @@ export class RedeclaredTypes {
 
   async #look(): Promise<number | null> {
     const { log } = this.#deps
-    if (this.#isDone) return null
     try {
-      this.#isDone = await this.#tellAll()
+      if (!this.#isDone) this.#isDone = await this.#tellAll()
+      if (await this.#tellOwed()) return againMs
     } catch (error) {
       log.warn({ error }, 'Cannot tell peers about the rights of their trust types; the service tries again')
+      return againMs
     }
     return this.#isDone ? null : againMs
   }
@@ -108,14 +113,41 @@ export class RedeclaredTypes {
     return (await this.#deps.store.read(find)).map(({ actorId }) => actorId)
   }
 
+  /** False: the actor is moving, or is replaced. */
   async #tell(actorId: string, before: TypeRules): Promise<boolean> {
     try {
       await this.#deps.permissions.redeclared(actorId, before)
       return true
     } catch (error) {
-      if (error instanceof ServiceError && gone.has(error.code)) return true
-      if (error instanceof ServiceError && passing.has(error.code)) return false
-      throw error
+      if (error instanceof ServiceError && error.code === 'actor_suspended') {
+        await this.#deps.store.write((tx) => oweRules(tx, { actorId, before }))
+        return true
+      }
+      const absence = absenceOf(error)
+      if (absence === null) throw error
+      return absence === 'gone'
     }
+  }
+
+  /** Tells the peers of actors that were suspended. True: some still are. */
+  async #tellOwed(): Promise<boolean> {
+    const { store, permissions } = this.#deps
+    const owed = await store.read(findOwedRules)
+    let isLeft = false
+    for (const { actorId, before } of owed) {
+      if (this.#poller.isStopping) return true
+      try {
+        await permissions.redeclared(actorId, before)
+      } catch (error) {
+        const absence = absenceOf(error)
+        if (absence === null) throw error
+        if (absence === 'closed') {
+          isLeft = true
+          continue
+        }
+      }
+      await store.write((tx) => deleteOwedRules(tx, actorId))
+    }
+    return isLeft
   }
 }
