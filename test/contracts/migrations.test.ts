@@ -58,24 +58,29 @@ forEachStore((dialect) => {
 /** A PostgreSQL database in which a transaction reads `attribute` until `end`, as a backup does. */
 async function whileRead(t: TestContext) {
   const { url, remove } = await createPostgresDatabase(await sharedPostgresUrl())
-  t.after(remove)
+  const closes: (() => Promise<unknown>)[] = [remove]
+  // The connections end before the database is removed.
+  t.after(async () => {
+    for (const close of closes.toReversed()) await close()
+  })
   const connected = async (): Promise<pg.Client> => {
     const client = new pg.Client({ connectionString: url, types })
     await client.connect()
-    t.after(() => client.end())
+    closes.push(() => client.end())
     return client
   }
   const earlier = await openStore({ url, migrations: known })
-  t.after(() => earlier.close())
+  closes.push(() => earlier.close())
   const [reader, observer] = [await connected(), await connected()]
   await reader.query('BEGIN; LOCK TABLE troupe.attribute IN ACCESS SHARE MODE')
   const waiting = async (): Promise<boolean> =>
-    (await observer.query("SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")).rows.length > 0
-  return { url, earlier, connected, waiting, end: () => reader.query('COMMIT') }
+    (await observer.query("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'troupe.attribute'::regclass")).rows
+      .length > 0
+  return { url, earlier, closes, connected, waiting, end: () => reader.query('COMMIT') }
 }
 
 it('a migration lets other statements run while it waits for a transaction that reads the tables', async (t) => {
-  const { url, earlier, waiting, end } = await whileRead(t)
+  const { url, earlier, closes, waiting, end } = await whileRead(t)
   const opening = openStore({ url, migrations: [...known, next] })
   opening.catch(() => {})
   await until(waiting)
@@ -83,7 +88,7 @@ it('a migration lets other statements run while it waits for a transaction that 
   assert.deepEqual(await earlier.read((q) => q.all('SELECT name FROM attribute')), [])
   await end()
   const later = await opening
-  t.after(() => later.close())
+  closes.push(() => later.close())
   assert.deepEqual(await later.read((q) => q.all('SELECT label FROM attribute')), [])
 })
 
