@@ -223,7 +223,8 @@ export const options = {
     {
       env: 'DATABASE_URL',
       byDefault: 'sqlite:./data/troupe.db',
-      values: '`sqlite:<file>` or `postgres://<user>:<password>@<host>/<database>`',
+      values:
+        '`sqlite:<file>` or `postgres://<user>:<password>@<host>/<database>`, with several hosts separated by commas',
       text: 'The database of the service. Behind a connection pooler, a PostgreSQL URL needs the parameter `pooler` ([databases](databases.md#connection-poolers)).',
       secret: true,
     },

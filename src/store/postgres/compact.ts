@@ -17,7 +17,7 @@ export async function compactPostgres(
   schema: string,
   isFull: boolean,
 ): Promise<{ readonly before: number; readonly after: number }> {
-  const { client } = await requireReachable(databaseAddress(url).url, { timeoutMs: 10_000, waitMs: 0, log: () => {} })
+  const { client } = await requireReachable(databaseAddress(url), { timeoutMs: 10_000, waitMs: 0, log: () => {} })
   try {
     const { rows } = await client.query<{ name: string }>(
       `SELECT oid::regclass::text AS name FROM pg_class

@@ -30,6 +30,11 @@ export function isStalePlan(error: unknown): boolean {
   return isRefusal(error) && error.code === '0A000' && error.message.startsWith('cached plan')
 }
 
+/** Whether the server became a standby, so that another host may accept changes. */
+export function isReadOnly(error: unknown): boolean {
+  return isRefusal(error) && error.code === '25006'
+}
+
 export function unavailable(reason: string, cause?: unknown): ServiceError {
   return new ServiceError('store_unavailable', undefined, { reason, cause, retryAfterSeconds: 1 })
 }

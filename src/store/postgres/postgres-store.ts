@@ -17,7 +17,16 @@ import type {
   Transaction,
   WriteOptions,
 } from '../store.ts'
-import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
+import {
+  isConflictOfTurns,
+  isLost,
+  isReadOnly,
+  isStalePlan,
+  isTimeout,
+  outcomeUnknown,
+  translate,
+  unavailable,
+} from './failure.ts'
 import {
   type ChangeOutcome,
   ChangeGroup,
@@ -27,6 +36,7 @@ import {
   type WaitingChange,
 } from './change-group.ts'
 import { tableBytes } from './compact.ts'
+import { connectionTo } from './hosts.ts'
 import { requireTablePrivileges, type SchemaDeps } from './database-schema.ts'
 import { migrationTarget } from './migration-target.ts'
 import { type DatabaseAddress, databaseAddress } from './pooler.ts'
@@ -77,7 +87,7 @@ const WAITING_PER_WORKER = 100
 /** @throws StoreStartError with one sentence when the database cannot be used. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const address = databaseAddress(options.url)
-  const first = await requireReachable(address.url, {
+  const first = await requireReachable(address, {
     timeoutMs: options.connectTimeoutMs,
     waitMs: options.waitMs ?? 0,
     log: options.log,
@@ -131,12 +141,13 @@ class PostgresStore implements Store {
   #drained: (() => void) | undefined
   #closing: Promise<void> | undefined
 
-  constructor(options: PostgresStoreOptions, { url, pooler }: DatabaseAddress) {
+  constructor(options: PostgresStoreOptions, { url, hosts, pooler }: DatabaseAddress) {
     this.#options = options
     this.#allServers = new AllServers({ snapshot: (work) => this.snapshot(work), log: options.log })
     this.#begins = beginsFor(pooler, options)
     this.#cache = new StatementCache(options.onQuery, pooler !== 'unprepared')
     this.#turns = new Turns(options.lockTimeoutMs)
+    const Client = connectionTo(hosts)
     const config: pg.ClientConfig = {
       connectionString: url,
       types,
@@ -148,7 +159,7 @@ class PostgresStore implements Store {
       query_timeout: options.statementTimeoutMs + GRACE_MS,
     }
     this.#reader = new Reader({
-      connect: () => this.#connectReader(config),
+      connect: () => this.#connectReader(new Client(config)),
       cache: this.#cache,
       connections: options.readers,
       pingTimeoutMs: options.connectTimeoutMs,
@@ -156,7 +167,7 @@ class PostgresStore implements Store {
     })
     this.#clock = new ServerClock({ ask: () => this.#reader.time() })
     this.now = options.now ?? this.#clock.now
-    this.#pool = new pg.Pool({ ...config, max: options.workers, idleTimeoutMillis: 60_000 })
+    this.#pool = new pg.Pool({ ...config, Client, max: options.workers, idleTimeoutMillis: 60_000 })
     // A broken connection emits `error`. Without a listener, that event would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#pool.on('error', (error) => options.log('warn', 'An idle connection to the database broke', error))
@@ -306,7 +317,7 @@ class PostgresStore implements Store {
         // `work` may have replaced the error of a failed statement by its own error.
         const raised = transaction.failure ?? error
         const lost = isLost(raised)
-        const stale = isStalePlan(raised)
+        const stale = isStalePlan(raised) || isReadOnly(raised)
         await this.#giveBack(client, transaction, raised)
         if (lost && committing) {
           const unknown = outcomeUnknown(raised)
@@ -332,7 +343,7 @@ class PostgresStore implements Store {
     const stale = isStalePlan(raised)
     // Behind a pooler, a new connection may get the session with the stale plan again.
     if (stale && this.#begins.read !== undefined) this.#cache.stopNaming()
-    if (stale || isLost(raised)) {
+    if (stale || isReadOnly(raised) || isLost(raised)) {
       client.release(true)
       return
     }
@@ -354,8 +365,7 @@ class PostgresStore implements Store {
     }
   }
 
-  async #connectReader(config: pg.ClientConfig): Promise<pg.Client> {
-    const client = new pg.Client(config)
+  async #connectReader(client: pg.Client): Promise<pg.Client> {
     client.on('error', (error) => this.#options.log('warn', 'A connection to the database broke', error))
     await client.connect()
     return client

@@ -223,7 +223,7 @@ async function settingSteps(client: pg.Client, state: State): Promise<ScaleStep[
 
 /** Runs `work` on a connection of its own. @throws StoreStartError when the server cannot be reached. */
 async function withDatabase<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const { client } = await requireReachable(databaseAddress(url).url, { timeoutMs: 10_000, waitMs: 0, log: () => {} })
+  const { client } = await requireReachable(databaseAddress(url), { timeoutMs: 10_000, waitMs: 0, log: () => {} })
   try {
     return await work(client)
   } finally {

@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreStartError } from '../start-error.ts'
 import type { StoreLog } from '../store.ts'
-import type { Pooler } from './pooler.ts'
+import { connectionTo } from './hosts.ts'
+import type { DatabaseAddress, Pooler } from './pooler.ts'
 import { SENTINEL } from './settings.ts'
 import { types } from './types.ts'
 
@@ -58,12 +59,15 @@ export interface Reaching {
 }
 
 /** @throws StoreStartError whose message does not contain the password. */
-export async function requireReachable(url: string, { timeoutMs, waitMs, log }: Reaching): Promise<FirstConnection> {
+export async function requireReachable(
+  address: DatabaseAddress,
+  { timeoutMs, waitMs, log }: Reaching,
+): Promise<FirstConnection> {
   const begunAt = performance.now()
   let saidAt = Number.NEGATIVE_INFINITY
   for (;;) {
     try {
-      return await reach(url, timeoutMs, log)
+      return await reach(address, timeoutMs, log)
     } catch (error) {
       const now = performance.now()
       if (!mayPass(error) || now - begunAt + retryMs > waitMs) throw error
@@ -87,8 +91,8 @@ function mayPass(error: unknown): boolean {
   return isCut || codes.some((code) => typeof code === 'string' && passing.has(code))
 }
 
-async function reach(url: string, timeoutMs: number, log: StoreLog): Promise<FirstConnection> {
-  const client = newClient(url, timeoutMs)
+async function reach(address: DatabaseAddress, timeoutMs: number, log: StoreLog): Promise<FirstConnection> {
+  const client = newClient(address, timeoutMs)
   client.on('error', (error) => log('warn', 'The connection to the database broke', error))
   const name = `the PostgreSQL database "${client.database}" at ${client.host}:${client.port}`
   const { pid, version, server_encoding, synchronous_commit, fsync } = await connect(client).catch(
@@ -192,9 +196,10 @@ async function connect(client: pg.Client): Promise<Settings> {
   return rows[0]
 }
 
-function newClient(url: string, timeoutMs: number): pg.Client {
+function newClient({ url, hosts }: DatabaseAddress, timeoutMs: number): pg.Client {
+  const Client = connectionTo(hosts)
   try {
-    return new pg.Client({ connectionString: url, types, keepAlive: true, connectionTimeoutMillis: timeoutMs })
+    return new Client({ connectionString: url, types, keepAlive: true, connectionTimeoutMillis: timeoutMs })
   } catch {
     // The driver's message would quote the URL with its password.
     throw new StoreStartError(
@@ -206,6 +211,7 @@ function newClient(url: string, timeoutMs: number): pg.Client {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the connection failed'
   // Node.js tried several addresses of one host name; the first error is representative.
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0].message
+  if (error instanceof AggregateError && error.message === '' && error.errors[0] instanceof Error)
+    return error.errors[0].message
   return error.message === '' ? 'the connection failed' : error.message
 }
