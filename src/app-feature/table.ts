@@ -16,6 +16,7 @@ export function tableOf(declared: FeatureTable): Table {
   const { name, key, sealed = {}, records, quota } = declared
   return {
     name,
+    key,
     place: placedByActor(),
     sealed: Object.keys(sealed).flatMap((column) => sealedColumn(declared, column) ?? []),
     ...present({

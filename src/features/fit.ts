@@ -4,7 +4,8 @@ import { ConfigError, Problems } from '../config/config-error.ts'
 import { options as coreOptions } from '../config/options.ts'
 import { groupsWith } from '../pages/all-pages.ts'
 import { readMigrations } from '../store/migrate.ts'
-import { readSchema } from '../store/schema-text.ts'
+import { readSchema, type SchemaTable, statementsIn } from '../store/schema-text.ts'
+import type { Table } from '../table/table.ts'
 import type { Feature } from './feature.ts'
 import { orderedFeatures } from './features.ts'
 import { builtInFeatures } from './list.ts'
@@ -112,12 +113,14 @@ function namesOf({ name, tables, options, pages, migrations, acts }: Feature): r
 
 /** The statements of scripts that backups and sharded databases follow. */
 const forms = [
-  /^CREATE TABLE (?<table>\w+) \(\n/,
-  /^CREATE (?:UNIQUE )?INDEX \w+ ON (?<table>\w+) \(/,
-  /^ALTER TABLE (?<table>\w+) (?:ADD|DROP) COLUMN \w+/,
-  /^DROP TABLE (?<table>\w+)$/,
-  /^(?:INSERT INTO|UPDATE|DELETE FROM) (?<table>\w+)\s/,
+  /^CREATE TABLE (?<table>\w+) ?\(/i,
+  /^CREATE (?:UNIQUE )?INDEX \w+ ON (?<table>\w+) ?\(/i,
+  /^ALTER TABLE (?<table>\w+) (?:ADD COLUMN \w+ |DROP COLUMN \w+$)/i,
+  /^DROP TABLE (?<table>\w+)$/i,
+  /^(?:INSERT INTO|UPDATE|DELETE FROM) (?<table>\w+)(?=[ (]|$)/i,
 ]
+
+const dialects = ['sqlite', 'postgres'] as const
 
 interface TableNames {
   readonly ofCore: readonly string[]
@@ -143,14 +146,18 @@ function problemsOf({ name, migrations, tables, options }: Feature, { ofCore, na
         : [cannot(`its migrations must have the numbers 1 to ${migrations.length}, in this order`)],
     ),
     ...migrations.flatMap(({ number, sql }) =>
-      statementsIn(sql).flatMap((statement) => {
-        const table = forms.map((form) => form.exec(statement)?.groups?.['table']).find((found) => found !== undefined)
-        const shown = JSON.stringify(statement.split('\n', 1)[0])
-        if (table === undefined) return [cannot(`its migration ${number} has a statement of another form: ${shown}`)]
-        return isOwn(table) && !ofCore.includes(table)
-          ? []
-          : [cannot(`its migration ${number} changes the table ${table}, which is not its own`)]
-      }),
+      dialects
+        .flatMap((dialect) => statementsIn(sql, dialect))
+        .flatMap((statement) => {
+          const table = forms
+            .map((form) => form.exec(statement)?.groups?.['table']?.toLowerCase())
+            .find((found) => found !== undefined)
+          const shown = JSON.stringify(statement.slice(0, 80))
+          if (table === undefined) return [cannot(`its migration ${number} has a statement of another form: ${shown}`)]
+          return isOwn(table) && !ofCore.includes(table)
+            ? []
+            : [cannot(`its migration ${number} changes the table ${table}, which is not its own`)]
+        }),
     ),
     ...[...declared].flatMap((table) =>
       isOwn(table) ? [] : [cannot(`its table ${table} must be named ${name}, or begin with ${name}_`)],
@@ -161,9 +168,10 @@ function problemsOf({ name, migrations, tables, options }: Feature, { ofCore, na
         : [cannot(`its migrations create the table ${table.name}, which it does not declare`)],
     ),
     ...tables.flatMap((table) =>
-      created.find((one) => one.name === table.name)?.primaryKey[0] === 'actor_id'
-        ? []
-        : [cannot(`its migrations create no table ${table.name} whose key begins with actor_id`)],
+      misfitsOf(
+        table,
+        created.find(({ name: one }) => one === table.name),
+      ).map(cannot),
     ),
     ...Object.values(options).flatMap(({ env }) =>
       env.startsWith(prefix) ? [] : [cannot(`its variable ${env} must begin with ${prefix}`)],
@@ -178,10 +186,31 @@ function problemsOf({ name, migrations, tables, options }: Feature, { ofCore, na
   ]
 }
 
-function statementsIn(sql: string): readonly string[] {
-  return sql
-    .replaceAll(/--[^\n]*/g, '')
-    .split(';')
-    .map((statement) => statement.trim())
-    .filter((statement) => statement !== '')
+/** Differences between the declaration of a table and its migrations. A backup or an archive would leave out rows or columns. */
+function misfitsOf(
+  { name, key = [], sealed = [], records }: Table,
+  created: SchemaTable | undefined,
+): readonly string[] {
+  if (created === undefined) return [`its migrations create no table ${name}`]
+  const wanted = ['actor_id', ...key].join(', ')
+  const found = created.primaryKey.join(', ')
+  const members = records?.members.map(({ column }) => column) ?? []
+  const named = new Set([...members, ...sealed.map(({ column }) => column)])
+  const isDeletedWithActor = created.foreignKeys.some(
+    ({ columns, table, references, action }) =>
+      [columns, table, references].join() === 'actor_id,actor,id' && /^ON DELETE CASCADE$/i.test(action),
+  )
+  return [
+    ...(found === wanted ? [] : [`its migrations create ${name} with the key (${found}), and it declares (${wanted})`]),
+    ...(isDeletedWithActor ? [] : [`the column actor_id of ${name} must have REFERENCES actor (id) ON DELETE CASCADE`]),
+    ...created.unknown.map((text) => `its table ${name} has a column of an unknown form: ${JSON.stringify(text)}`),
+    ...[...named].flatMap((column) =>
+      created.columns.includes(column) ? [] : [`its migrations create no column ${column} in ${name}`],
+    ),
+    ...key.flatMap((column) =>
+      records === undefined || members.includes(column)
+        ? []
+        : [`its records of ${name} lack the column ${column} of the key`],
+    ),
+  ]
 }

@@ -16,7 +16,8 @@ const NOTATION = new RegExp(
     String.raw`\bIN ARRAY (?<array>\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))`,
     String.raw`(?<rowLock>\bFOR (?:UPDATE|KEY SHARE)(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?\b)`,
     String.raw`\$(?<parameter>\d+)`,
-    String.raw`(?<word>\bBIGINT\b|\bTEXT_KEY\b|(?<=\)) STRICT(?:, WITHOUT ROWID)?(?=;|$))`,
+    String.raw`(?<word>\bBIGINT\b|\bTEXT_KEY\b)`,
+    String.raw`(?<options>(?<=\))\s+STRICT(?:,\s*WITHOUT\s+ROWID)?(?=\s*(?:;|$)))`,
   ].join('|'),
   'g',
 )
@@ -25,7 +26,7 @@ type Groups = Readonly<Record<string, string | undefined>>
 
 const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
   sqlite: { BIGINT: 'INTEGER', TEXT_KEY: 'TEXT' },
-  postgres: { TEXT_KEY: 'TEXT COLLATE "C"', ' STRICT': '', ' STRICT, WITHOUT ROWID': '' },
+  postgres: { TEXT_KEY: 'TEXT COLLATE "C"' },
 }
 
 /** @throws Error when `rows(…)` declares a column of a type other than BIGINT or TEXT. */
@@ -41,6 +42,7 @@ export function compile(sql: string, dialect: Dialect): Compiled {
       const { only, content, rows, columns, array, rowLock, ...other } = rest.at(-1) as Groups
       if (other['parameter'] !== undefined) return parameter(other['parameter'])
       if (other['word'] !== undefined) return WORDS[dialect][found] ?? found
+      if (other['options'] !== undefined) return isSqlite ? found : ''
       if (rows !== undefined) return table(parameter(rows), columns ?? '', dialect)
       if (array !== undefined) return isSqlite ? `IN ${translate(array)}` : `= ANY (ARRAY ${translate(array)})`
       if (rowLock !== undefined) return isSqlite ? '' : found

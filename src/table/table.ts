@@ -9,6 +9,8 @@ export interface Table {
   readonly name: string
   /** Its place on a sharded database. */
   readonly place: Extract<Placement, { kind: 'distributed' }>
+  /** The key after `actor_id` that an application declares. A start compares it with the migrations. */
+  readonly key?: readonly string[]
   /** Its columns with secrets, which a key rotation seals again. */
   readonly sealed?: readonly SealedColumn[]
   /** Its rows in an archive. */

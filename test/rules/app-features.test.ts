@@ -100,12 +100,100 @@ const refused: readonly [what: string, given: Partial<Definition>, message: stri
     `The settings have 3 problems:
 - Cannot use the feature tags: its table label must be named tags, or begin with tags_.
 - Cannot use the feature tags: its migrations create the table tags, which it does not declare.
-- Cannot use the feature tags: its migrations create no table label whose key begins with actor_id.`,
+- Cannot use the feature tags: its migrations create no table label.`,
   ],
   [
     'a table whose key does not begin with the actor',
     { migrations: [script(table('tags', 'id, actor_id'))], tables: [{ name: 'tags', key: ['id'] }] },
-    'Cannot use the feature tags: its migrations create no table tags whose key begins with actor_id.',
+    'Cannot use the feature tags: its migrations create tags with the key (id, actor_id), and it declares (actor_id, id).',
+  ],
+  [
+    'a table whose key has a column that it does not declare',
+    { migrations: [script(table('tags'))], tables: [{ name: 'tags', key: [] }] },
+    'Cannot use the feature tags: its migrations create tags with the key (actor_id, id), and it declares (actor_id).',
+  ],
+  [
+    'a table whose key lacks a column that it declares',
+    { migrations: [script(table('tags', 'actor_id'))], tables: [{ name: 'tags', key: ['id'] }] },
+    'Cannot use the feature tags: its migrations create tags with the key (actor_id), and it declares (actor_id, id).',
+  ],
+  [
+    'records with a column that no migration creates',
+    {
+      migrations: [script(table('tags'))],
+      tables: [
+        {
+          name: 'tags',
+          key: ['id'],
+          records: { kind: 'tag', members: [...records('tag').members, { name: 'color', type: 'text' }] },
+        },
+      ],
+    },
+    'Cannot use the feature tags: its migrations create no column color in tags.',
+  ],
+  [
+    'records with a column that a migration drops',
+    {
+      migrations: [
+        script(table('tags')),
+        script('alter table tags add column color TEXT; alter table tags drop column color;', 2),
+      ],
+      tables: [
+        {
+          name: 'tags',
+          key: ['id'],
+          records: { kind: 'tag', members: [...records('tag').members, { name: 'color', type: 'text' }] },
+        },
+      ],
+    },
+    'Cannot use the feature tags: its migrations create no column color in tags.',
+  ],
+  [
+    'records without a column of the key',
+    {
+      migrations: [script(table('tags'))],
+      tables: [{ name: 'tags', key: ['id'], records: { kind: 'tag', members: [] } }],
+    },
+    'Cannot use the feature tags: its records of tags lack the column id of the key.',
+  ],
+  [
+    'a sealed column that no migration creates',
+    { migrations: [script(table('tags'))], tables: [{ name: 'tags', key: ['id'], sealed: { note: 'notes' } }] },
+    'Cannot use the feature tags: its migrations create no column note in tags.',
+  ],
+  [
+    'a table whose rows stay when their actor is deleted',
+    {
+      migrations: [script(table('tags').replace(' ON DELETE CASCADE', ''))],
+      tables: [{ name: 'tags', key: ['id'] }],
+    },
+    'Cannot use the feature tags: the column actor_id of tags must have REFERENCES actor (id) ON DELETE CASCADE.',
+  ],
+  [
+    'a column of another type',
+    {
+      migrations: [script(table('tags')), script('ALTER TABLE tags ADD COLUMN image BLOB', 2)],
+      tables: [{ name: 'tags', key: ['id'] }],
+    },
+    'Cannot use the feature tags: its table tags has a column of an unknown form: "image BLOB".',
+  ],
+  [
+    'a column with a name in quotes',
+    {
+      migrations: [script(table('tags').replace('  id TEXT_KEY', '  color TEXT, "id" TEXT_KEY'))],
+      tables: [{ name: 'tags', key: ['id'] }],
+    },
+    'Cannot use the feature tags: its table tags has a column of an unknown form: "\\"id\\" TEXT COLLATE \\"C\\" NOT NULL".',
+  ],
+  [
+    'a migration for one database that changes a table of the service',
+    { migrations: [script('/*sqlite: update property SET value = 1; */')] },
+    'Cannot use the feature tags: its migration 1 changes the table property, which is not its own.',
+  ],
+  [
+    'a migration that changes a table of another schema',
+    { migrations: [script('DELETE FROM tags.property')] },
+    'Cannot use the feature tags: its migration 1 has a statement of another form: "DELETE FROM tags.property".',
   ],
   [
     'a migration that changes a table of the service',
@@ -217,6 +305,47 @@ describe('an application', () => {
         name: 'ConfigError',
         message,
       })
+    })
+
+  for (const [layout, sql] of [
+    ['indentation', table('tags').replaceAll(/^/gm, '      ')],
+    ['one line', table('tags').replaceAll('\n', ' ')],
+    ['tabs', table('tags').replaceAll(/\n */g, '\n\t\t')],
+    [
+      'keywords in lower case',
+      table('tags').replaceAll(/\b(?!TEXT_KEY|STRICT)[A-Z]+\b/g, (word) => word.toLowerCase()),
+    ],
+  ] as const)
+    it(`may add a table whose script has ${layout}, if its declaration fits`, () => {
+      const tags = (key: string[]): AppFeature =>
+        defineFeature({ name: 'tags', start, migrations: [script(sql)], tables: [{ name: 'tags', key }] })
+      applicationWith(tags(['id']))
+      assert.throws(() => applicationWith(tags([])), {
+        message:
+          'Cannot use the feature tags: its migrations create tags with the key (actor_id, id), and it declares (actor_id).',
+      })
+    })
+
+  for (const [name, isFitting] of [
+    ['tags', true],
+    ['tags_old', true],
+    ['tags_', true],
+    ['tag', false],
+    ['tags2', false],
+    ['old_tags', false],
+    ['other', false],
+  ] as const)
+    it(`${isFitting ? 'may' : 'may not'} add the table ${name} with the feature tags`, () => {
+      const migrations = [script(table(name))]
+      const add = (): App =>
+        applicationWith(defineFeature({ name: 'tags', start, migrations, tables: [{ name, key: ['id'] }] }))
+      if (isFitting) add()
+      else
+        assert.throws(add, {
+          message: `The settings have 2 problems:
+- Cannot use the feature tags: its migration 1 changes the table ${name}, which is not its own.
+- Cannot use the feature tags: its table ${name} must be named tags, or begin with tags_.`,
+        })
     })
 
   it('may not add two features with one name', () => {

@@ -1,8 +1,11 @@
 /** The scripts of the schema never change, and new ones keep to forms that every part of the service understands. */
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
+import fc from 'fast-check'
 import { migrationChecksum, readMigrations } from '../../src/store/migrate.ts'
-import { readSchema, withoutForeignKeys } from '../../src/store/schema-text.ts'
+import { compile } from '../../src/store/portable.ts'
+import { readSchema, statementsIn, withoutForeignKeys } from '../../src/store/schema-text.ts'
 
 /** Scripts that databases have run. Never change a row: add one (CONTRIBUTING.md, "Change the schema"). */
 const frozen = [
@@ -132,4 +135,93 @@ ALTER TABLE box ADD COLUMN lid TEXT;`,
     const bare = readSchema(initial).map((table) => ({ ...table, foreignKeys: [] }))
     assert.deepEqual(without, bare)
   })
+})
+
+describe('the tables of a script in any layout', () => {
+  const words =
+    `CREATE TABLE tags ( actor_id TEXT_KEY NOT NULL REFERENCES actor ( id ) ON DELETE CASCADE , tag_id TEXT_KEY
+    NOT NULL , label TEXT NOT NULL DEFAULT 'a,(b;--''c' , size BIGINT CHECK ( size IN ( 1 , 2 ) ) , shelf TEXT_KEY , PRIMARY KEY (
+    actor_id , tag_id ) , CONSTRAINT on_shelf FOREIGN KEY ( actor_id , shelf ) REFERENCES shelf ( actor_id , id ) ON DELETE
+    CASCADE ) STRICT ; ALTER TABLE tags ADD COLUMN color TEXT NOT NULL DEFAULT '' ; ALTER TABLE tags DROP COLUMN size ;
+    CREATE UNIQUE INDEX tags_by_label ON tags ( actor_id , label )`.split(/\s+/)
+  const kept = new Set(['TEXT', 'TEXT_KEY', 'BIGINT', 'STRICT'])
+  const space = fc.constantFrom(' ', '\n', '\t', '\n      ', '\r\n\t')
+  const comment = fc.constantFrom(` -- it's a (comment, of one line;\n`, ` /* it's a (comment; */ `)
+  /** A script with these gaps behind its words, which are written in lower case where `isLower` is true. */
+  const layouts = (gap: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+    fc.tuple(fc.infiniteStream(gap), fc.infiniteStream(fc.boolean()), fc.boolean()).map(([gaps, cases, isDense]) =>
+      words
+        .map((word, n) => {
+          const isLower = cases.next().value === true && !kept.has(word) && !word.startsWith("'")
+          const isPunctuation = /^[(),;]$/.test(word) || /^[(),;]$/.test(words[n + 1] ?? ';')
+          // Only white space may come before STRICT, which is translated.
+          const between = words[n + 1] === 'STRICT' ? ' ' : isDense && isPunctuation ? '' : String(gaps.next().value)
+          return (isLower ? word.toLowerCase() : word) + between
+        })
+        .join(''),
+    )
+  const script = (sql: string) => [{ number: 1, name: 'test', sql }]
+  const tags = {
+    name: 'tags',
+    columns: ['actor_id', 'tag_id', 'label', 'shelf', 'color'],
+    unknown: [],
+    primaryKey: ['actor_id', 'tag_id'],
+    uniqueIndexes: [['actor_id', 'label']],
+  }
+  const foreignKeys = [
+    { columns: ['actor_id'], table: 'actor', references: ['id'] },
+    { columns: ['actor_id', 'shelf'], table: 'shelf', references: ['actor_id', 'id'] },
+  ]
+
+  it('are the same', () => {
+    fc.assert(
+      fc.property(layouts(fc.oneof(space, comment)), (sql) => {
+        const read = readSchema(script(sql)).map(({ foreignKeys: keys, ...table }) => ({
+          ...table,
+          foreignKeys: keys.map(({ action, ...key }) => ({ ...key, action: action.toUpperCase() })),
+        }))
+        assert.deepEqual(read, [
+          { ...tags, foreignKeys: foreignKeys.map((key) => ({ ...key, action: 'ON DELETE CASCADE' })) },
+        ])
+        assert.equal(statementsIn(sql, 'sqlite').length, 4)
+      }),
+    )
+  })
+
+  it('are those that SQLite makes of it', () => {
+    fc.assert(
+      // Comments stay in the text of a table, where SQLite does not find the place for a further column.
+      fc.property(layouts(space), (sql) => {
+        const database = new DatabaseSync(':memory:')
+        database.exec(compile(sql, 'sqlite').text)
+        const columns = database.prepare('SELECT name FROM pragma_table_info(?) ORDER BY cid').all('tags')
+        const key = database.prepare('SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk').all('tags')
+        database.close()
+        assert.deepEqual(
+          [columns, key].map((rows) => rows.map(({ name }) => name)),
+          [tags.columns, tags.primaryKey],
+        )
+      }),
+    )
+  })
+
+  it('have no foreign keys in the text for a sharded database', () => {
+    fc.assert(
+      fc.property(layouts(space), (sql) => {
+        assert.deepEqual(readSchema(script(withoutForeignKeys(sql))), [{ ...tags, foreignKeys: [] }])
+      }),
+    )
+  })
+
+  for (const [definition, name] of [
+    ['"id" TEXT NOT NULL', 'a name in quotes'],
+    ['id text_key NOT NULL', 'a type in lower case'],
+    ['id BLOB', 'another type'],
+    ['id', 'no type'],
+    ['LIKE actor', 'the columns of another table'],
+  ] as const)
+    it(`report a column with ${name}`, () => {
+      const [table] = readSchema(script(`CREATE TABLE tags (actor_id TEXT_KEY NOT NULL PRIMARY KEY, ${definition})`))
+      assert.deepEqual(table?.unknown, [definition])
+    })
 })

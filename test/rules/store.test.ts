@@ -38,6 +38,12 @@ describe('one SQL statement for two databases', () => {
       parameters: 0,
     },
     {
+      sql: 'CREATE TABLE t (n TEXT)\n  STRICT,\tWITHOUT ROWID\n ; CREATE TABLE u (n TEXT)  STRICT\n',
+      sqlite: 'CREATE TABLE t (n TEXT)\n  STRICT,\tWITHOUT ROWID\n ; CREATE TABLE u (n TEXT)  STRICT\n',
+      postgres: 'CREATE TABLE t (n TEXT)\n ; CREATE TABLE u (n TEXT)\n',
+      parameters: 0,
+    },
+    {
       sql: 'SELECT 1 /*sqlite: WHERE CAST($1 AS BIGINT) = 1 */ /*postgres: WHERE $1::BIGINT = 1 */',
       sqlite: 'SELECT 1 WHERE CAST(?1 AS INTEGER) = 1 ',
       postgres: 'SELECT 1  WHERE $1::BIGINT = 1',
