@@ -4,7 +4,37 @@
  * @example
  * ```ts
  * import { troupe } from 'troupe'
- * import { bookmarks } from './bookmarks.ts' // a value that defineFeature made
+ * import { defineFeature } from 'troupe/feature'
+ *
+ * const bookmarks = defineFeature({
+ *   name: 'bookmarks',
+ *   migrations: [
+ *     {
+ *       number: 1,
+ *       name: 'initial',
+ *       sql: `CREATE TABLE bookmarks (
+ *         actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+ *         bookmark_id TEXT_KEY NOT NULL,
+ *         url TEXT NOT NULL,
+ *         PRIMARY KEY (actor_id, bookmark_id)
+ *       ) STRICT`,
+ *     },
+ *   ],
+ *   tables: [{ name: 'bookmarks', key: ['bookmark_id'] }],
+ *   start: ({ store }) => ({ parts: store }),
+ *   routes: (route, store) => [
+ *     route({
+ *       id: 'listBookmarks',
+ *       method: 'GET',
+ *       path: '/bookmarks',
+ *       summary: 'The bookmarks of the actor',
+ *       responses: { 200: 'The bookmarks' },
+ *       handler: async ({ actor }) => ({
+ *         bookmarks: await store().read((q) => q.all('SELECT url FROM bookmarks WHERE actor_id = $1', actor.id)),
+ *       }),
+ *     }),
+ *   ],
+ * })
  *
  * export default troupe({ type: 'urn:actingweb:example.com:notes', features: [bookmarks] })
  * ```

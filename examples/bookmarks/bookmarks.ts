@@ -1,4 +1,4 @@
-/** A feature of an application: bookmarks with a table, two routes, a page, a setting, a worker and records in archives. */
+/** A feature of an application: bookmarks with a table, two routes, a page, a setting, expiry and records in archives. */
 import { randomUUID } from 'node:crypto'
 import { html, ServiceError } from 'troupe'
 import { defineFeature, fieldKinds, optionKinds, type FeatureService, type FeatureStore } from 'troupe/feature'
@@ -21,13 +21,11 @@ class Bookmarks {
   readonly #store: FeatureStore
   readonly #notes: ReturnType<FeatureService['secrets']>
   readonly #now: () => number
-  readonly #keptDays: number
 
-  constructor({ store, secrets, now }: FeatureService, keptDays: number) {
+  constructor({ store, secrets, now }: FeatureService) {
     this.#store = store
     this.#notes = secrets('bookmarks', 'note')
     this.#now = now
-    this.#keptDays = keptDays
   }
 
   async list(actorId: string): Promise<Bookmark[]> {
@@ -62,39 +60,6 @@ class Bookmarks {
       tx.run('DELETE FROM bookmarks WHERE actor_id = $1 AND bookmark_id = $2', actorId, id),
     )
     return removed > 0
-  }
-
-  /** Deletes the bookmarks of all actors that are too old. */
-  async deleteOld(): Promise<void> {
-    const before = this.#now() - this.#keptDays * dayMs
-    await this.#store.write((tx) => tx.run('/* bookmarks */ DELETE FROM bookmarks WHERE created_at < $1', before))
-  }
-}
-
-/** Deletes old bookmarks at the start, and again when the service wakes its workers. */
-class OldBookmarks {
-  readonly #bookmarks: Bookmarks
-  #running: Promise<void> = Promise.resolve()
-
-  constructor(bookmarks: Bookmarks) {
-    this.#bookmarks = bookmarks
-  }
-
-  wake(): void {
-    // The next start tries again after a failure.
-    this.#running = this.#running.then(() => this.#bookmarks.deleteOld()).catch(() => {})
-  }
-
-  async settled(): Promise<void> {
-    await this.#running
-  }
-
-  nextDue(): Promise<null> {
-    return Promise.resolve(null)
-  }
-
-  async stop(): Promise<void> {
-    await this.#running
   }
 }
 
@@ -169,10 +134,11 @@ CREATE INDEX bookmarks_by_age ON bookmarks (created_at);
       },
     },
   ],
-  start: (service, { bookmarkDays }) => {
-    const parts = new Bookmarks(service, bookmarkDays)
-    return { parts, workers: [new OldBookmarks(parts)] }
-  },
+  start: (service, { bookmarkDays }) => ({
+    parts: new Bookmarks(service),
+    purge: (tx, now) =>
+      tx.run('/* bookmarks */ DELETE FROM bookmarks WHERE created_at < $1', now - bookmarkDays * dayMs),
+  }),
   routes: (route, parts) => [
     route({
       id: 'listBookmarks',

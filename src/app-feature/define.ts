@@ -27,7 +27,7 @@ import { sealedColumn, tableOf } from './table.ts'
 const made = new WeakMap<AppFeature, Feature>()
 
 /**
- * Makes a feature for `troupe({ features: [bookmarks] })`. `FeatureDefinition` has an example.
+ * Makes a feature for `troupe({ features: [bookmarks] })`. `troupe/feature` has an example.
  *
  * @experimental
  * @throws ConfigError for a name that is not lower-case letters, digits and `_`.

@@ -16,27 +16,9 @@ export interface AppFeature {
 
 /**
  * A feature of an application: tables, settings, routes, a page and work in the background, beside those of the service.
+ * `troupe/feature` has an example.
  *
  * @experimental
- * @example
- * ```ts
- * export const bookmarks = defineFeature({
- *   name: 'bookmarks',
- *   migrations: [{ number: 1, name: 'initial', sql }],
- *   tables: [{ name: 'bookmark', key: ['bookmark_id'] }],
- *   start: ({ store }) => ({ parts: new Bookmarks(store) }),
- *   routes: (route, parts) => [
- *     route({
- *       id: 'listBookmarks',
- *       method: 'GET',
- *       path: '/bookmarks',
- *       summary: 'The bookmarks of the actor',
- *       responses: { 200: 'The bookmarks' },
- *       handler: async ({ actor }) => ({ bookmarks: await parts().list(actor.id) }),
- *     }),
- *   ],
- * })
- * ```
  */
 export interface FeatureDefinition<Parts, Options extends OptionTable = OptionTable, Values extends object = object> {
   /** Lower-case letters, digits and `_`, such as `bookmarks`. The service and its other features have other names. */
@@ -66,13 +48,18 @@ export interface FeatureMigration {
   /** From 1, without a gap. */
   readonly number: number
   readonly name: string
-  /** In the notation of `src/store/store.ts`, for SQLite and PostgreSQL. */
+  /** For SQLite and PostgreSQL, in the notation of `docs/features.md`. */
   readonly sql: string
 }
 
-/** A table with rows of actors. Its column `actor_id` refers to `actor (id)` and is the first one of its key. @experimental */
+/**
+ * A table with rows of actors. Its column `actor_id` refers to `actor (id)` with `ON DELETE CASCADE`, and is the first one of its
+ * key. A start compares the declaration with the migrations.
+ *
+ * @experimental
+ */
 export interface FeatureTable {
-  /** Begins with the name of the feature, or with that name without its last letter. */
+  /** The name of the feature, or that name with `_` and more behind it. */
   readonly name: string
   /** The columns of the key after `actor_id`. */
   readonly key: readonly string[]
@@ -150,7 +137,7 @@ export interface FeatureSecrets {
   readonly open: (actorId: string, key: readonly string[], sealed: string) => string
 }
 
-/** The database. Statements have the notation of `src/store/store.ts`, and name the actor. @experimental */
+/** The database. Statements have the notation of `docs/features.md`, and name the actor. @experimental */
 export interface FeatureStore {
   readonly read: <T>(work: (q: FeatureQueries) => Promise<T>) => Promise<T>
   readonly write: <T>(work: (tx: FeatureTransaction) => Promise<T>) => Promise<T>

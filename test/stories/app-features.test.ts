@@ -3,11 +3,14 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
+import pg from 'pg'
 import { bookmarks } from '../../examples/bookmarks/bookmarks.ts'
 import type { BackupFacts } from '../../src/backup/backup-folder.ts'
 import { makeBackup } from '../../src/backup/make-backup.ts'
 import { restoreBackup } from '../../src/backup/restore-backup.ts'
+import { openExistingStore } from '../../src/cli/project/known-project.ts'
 import { resealAll } from '../../src/secret/reseal.ts'
 import { archiveOf, linesOf, restore } from '../support/archives.ts'
 import { emptyTarget } from '../support/backups.ts'
@@ -107,10 +110,15 @@ for (const store of stores)
       assert.equal((await listed(ada)).length, 1)
     })
 
-    it('loses its rows with their actor, and those that its worker finds too old', async (t) => {
+    it('loses its rows with their actor, and expired ones within an hour', async (t) => {
       const { url } = await databaseFor(t, store)
-      let now = Date.now()
-      const service = await begin(t, url, { ...optionsFor(store), now: () => now, env: { TROUPE_BOOKMARKS_DAYS: '7' } })
+      const clock = new ManualClock(Date.now())
+      const service = await begin(t, url, {
+        ...optionsFor(store),
+        now: clock.now,
+        timers: clock.timers,
+        env: { TROUPE_BOOKMARKS_DAYS: '7' },
+      })
       const [ada, grace] = [
         await service.createActor('ada@example.com'),
         await service.createActor('grace@example.com'),
@@ -121,8 +129,10 @@ for (const store of stores)
         (await running.store.read((q) => q.all('SELECT bookmark_id FROM bookmarks'))).length
       assert.equal((await ada.request('DELETE', '')).status, 204)
       assert.equal(await count(), 1)
-      now += 8 * 86_400_000
-      running.parts.jobs.wake()
+      clock.pass(7 * 86_400_000)
+      await service.settled()
+      assert.equal(await count(), 1)
+      clock.pass(3_600_000)
       await service.settled()
       assert.equal(await count(), 0)
     })
@@ -250,6 +260,32 @@ for (const dialect of ['sqlite', 'postgres'] as const satisfies readonly Dialect
         () => existsSync(join(folder, readdirSync(folder)[0] ?? '', 'backup.json')),
         10_000,
       )
+    })
+
+    it('is removed by the statements of docs/features.md, and commands then use the database', async (t) => {
+      const { url } = await databaseFor(t, dialect)
+      const first = await startService(url, optionsFor(dialect))
+      const ada = await first.createActor('ada@example.com')
+      assert.equal((await add(ada)).status, 201)
+      await first.close()
+      const database = { database: url, databaseSchema: 'troupe' }
+      await assert.rejects(openExistingStore(database), { message: /\(docs\/features\.md#remove-a-feature\)\.$/ })
+      const [, section = ''] = readFileSync('docs/features.md', 'utf8').split('## Remove a feature\n')
+      const [removal = '', schema = ''] = [...section.matchAll(/^```sql\n(.*?)```/gms)].map(([, sql = '']) => sql)
+      if (dialect === 'sqlite') {
+        const file = new DatabaseSync(url.slice('sqlite:'.length))
+        file.exec(removal)
+        file.close()
+      } else {
+        const client = new pg.Client(url)
+        await client.connect()
+        await assert.rejects(client.query(removal), { message: 'table "bookmarks" does not exist' })
+        await client.query(schema + removal)
+        await client.end()
+      }
+      await (await openExistingStore(database)).close()
+      const again = await begin(t, url, optionsFor(dialect))
+      assert.deepEqual(await listed({ request: requestOf(again, ada) }), [])
     })
 
     it('has its sealed column encrypted again by a rotation', async (t) => {

@@ -8,7 +8,7 @@ import { createActor, place, start } from '../support/cli.ts'
 const app = 'bookmarks/app.ts'
 const known = { TROUPE_APP: app }
 const unknown =
-  'Cannot use the database: it has tables of the feature bookmarks, which this command does not know. Set TROUPE_APP to the module of the application that has the feature.\n'
+  'Cannot use the database: it has tables of the feature bookmarks, which this command does not know. Set TROUPE_APP to the module of the application that has the feature. If no application has it any longer, remove its tables (docs/features.md#remove-a-feature).\n'
 
 describe('commands on a database with a feature of the application', () => {
   let actor: string

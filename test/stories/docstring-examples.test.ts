@@ -43,6 +43,7 @@ describe('the examples in doc comments', () => {
     assert.deepEqual(
       examples.map(({ file }) => file),
       [
+        'src/feature.ts',
         'src/index.ts',
         'src/pages.ts',
         'src/sign-in/email-link/email-link.ts',

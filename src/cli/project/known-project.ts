@@ -58,7 +58,7 @@ export async function openExistingStore(
     const [unknown] = await unknownFeatures(store, featureMigrations)
     if (unknown === undefined) return store
     throw new StoreStartError(
-      `Cannot use the database: it has tables of the feature ${unknown}, which this command does not know. Set TROUPE_APP to the module of the application that has the feature.`,
+      `Cannot use the database: it has tables of the feature ${unknown}, which this command does not know. Set TROUPE_APP to the module of the application that has the feature. If no application has it any longer, remove its tables (docs/features.md#remove-a-feature).`,
     )
   } catch (error) {
     await store.close()
