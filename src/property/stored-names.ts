@@ -19,13 +19,13 @@ export class StoredNames {
 
   /**
    * The name that a request means: an existing or declared property of exactly this name, and otherwise the name in the form
-   * NFC. Only a name in another form needs a statement.
+   * NFC. Only a name in another form needs statements: the kind of the actor, and the stored names.
    */
   of(actorId: string, name: string): Promise<string> | string {
     return toNfc(name) === name ? name : this.all(actorId, [name]).then((names) => names.get(name) ?? name)
   }
 
-  /** The same for many names, by one statement at most. */
+  /** The same for many names, by two statements at most. */
   async all(actorId: string, names: Iterable<string>): Promise<ReadonlyMap<string, string>> {
     const { store, declared } = this.#deps
     const unusual = [...names].filter((name) => toNfc(name) !== name)
