@@ -54,6 +54,10 @@ describe('the image of a new project', () => {
     npm_config_cache: join(folder, 'cache'),
     npm_config_ignore_scripts: 'true',
     npm_config_omit: 'optional',
+    // A request to the registry that hangs is sent again, before the run takes the file for stuck.
+    npm_config_fetch_timeout: '30000',
+    npm_config_fetch_retries: '5',
+    npm_config_fetch_retry_mintimeout: '1000',
   }
   const started: ChildProcess[] = []
   let image: Image
