@@ -83,7 +83,18 @@ describe('the parameter pooler of a database URL', () => {
     ['postgres://h/d?sslmode=require', { url: 'postgres://h/d?sslmode=require', pooler: 'none' }],
   ]
   for (const [url, address] of read)
-    it(`is read and removed: ${url}`, () => assert.deepEqual(databaseAddress(url), address))
+    it(`is read and removed: ${url}`, () => assert.deepEqual(databaseAddress(url), { ...address, hosts: [] }))
+
+  it('is read beside several hosts', () => {
+    assert.deepEqual(databaseAddress('postgres://u:p@a:1,b/d?pooler=prepared'), {
+      url: 'postgres://u:p@a:1/d',
+      hosts: [
+        { host: 'a', port: 1 },
+        { host: 'b', port: 5432 },
+      ],
+      pooler: 'prepared',
+    })
+  })
 
   for (const query of ['pooler=', 'pooler=transaction', 'pooler=Prepared', 'pooler=prepared&pooler=unprepared'])
     it(`is refused: ${query}`, () =>
