@@ -56,7 +56,7 @@ forEachService((start) => {
         assert.equal((await parts.actors.require(id)).trusteeRoot, 'https://other.example/1')
       })
 
-    it('is not joined by a person, also where its row has the address of the person', async () => {
+    it('is not joined by a person, also where its row has the address of the person (ACL-24)', async () => {
       const { service, id, passphrase } = await withClub()
       const { sub, email } = newPerson(await provider())
       await (await service.app.running()).store.write((tx) => setCreator(tx, id, email))
@@ -67,7 +67,7 @@ forEachService((start) => {
       await assertNoAccount(service, id)
     })
 
-    it('has no session of a person, also where an account names it', async () => {
+    it('has no session of a person, also where an account names it (ACL-24)', async () => {
       const { service, id } = await withClub()
       const { store } = await service.app.running()
       const { sub, email } = newPerson(await provider())
@@ -87,7 +87,7 @@ forEachService((start) => {
       assert.deepEqual(await store.read((q) => q.all('SELECT chain_id FROM token_chain WHERE actor_id = $1', id)), [])
     })
 
-    it('gets no passkey, with which a person would sign in', async () => {
+    it('gets no passkey, with which a person would sign in (ACL-24)', async () => {
       const { service, id, creator, passphrase } = await withClub()
       const browser = await OwnersBrowser.open(service, { id, creator, passphrase } as TestActor)
       const page = await (await browser.get('/passkeys')).text()

@@ -51,7 +51,7 @@ describe('a database URL with several hosts', () => {
     assert.deepEqual(await ids(store), [{ id: 'first' }])
   })
 
-  it('names every host when none accepts changes, without the password', async () => {
+  it('names every host when none accepts changes, without the password (DUR-30)', async () => {
     const port = await freePort()
     await assert.rejects(open(`127.0.0.1:${port},${hostOf(standby)}`), (error: Error) => {
       assert.doesNotMatch(error.message, /hunter2/)
@@ -60,7 +60,7 @@ describe('a database URL with several hosts', () => {
     })
   })
 
-  it('follows a server that no longer accepts changes, and one that ends, without a restart', async () => {
+  it('follows a server that no longer accepts changes, and one that ends, without a restart (DUR-30)', async () => {
     const store = await open(`${hostOf(primary)},${hostOf(standby)}`)
     await add(store, 'before')
     // The former primary still answers, as after a switch by hand.

@@ -53,7 +53,7 @@ forEachService((start) => {
 
   describe('work of an actor that is not here', () => {
     for (const residence of ['suspended', 'moving', 'moved', 'replacing'] as const)
-      it(`keeps no end of a grant of another actor waiting: ${residence}`, async () => {
+      it(`keeps no end of a grant of another actor waiting: ${residence} (OPS-11)`, async () => {
         const clock = new ManualClock()
         const service = await start({ now: clock.now, timers: clock.timers })
         const [away, here] = [await service.createActor(), await service.createActor()]
@@ -100,7 +100,7 @@ forEachService((start) => {
   })
 
   describe('a suspension', () => {
-    it('ends the leases of running work, which is not due again before the resumption', async () => {
+    it('ends the leases of running work, which is not due again before the resumption (OPS-11)', async () => {
       const clock = new ManualClock()
       const remote = await new RecordingPeer().start()
       try {
@@ -233,7 +233,7 @@ forEachService((start) => {
       }
     })
 
-    it('refuses a redrive of the actor with 409, and a redrive of all leaves it out', async () => {
+    it('refuses a redrive of the actor with 409, and a redrive of all leaves it out (OPS-11)', async () => {
       const clock = new ManualClock()
       const service = await start({ now: clock.now, timers: clock.timers })
       const [away, here] = [await service.createActor(), await service.createActor()]
