@@ -40,8 +40,12 @@ interface Queue {
 /** The subscriptions that were seen, by their keys. The ledgers of all hosts share them, because actors move. */
 export type Queues = Map<string, Queue>
 
-/** Nothing but the repair of the peer's copy is to be sent. */
-const waitsForRepair = "repair_at IS NOT NULL AND (sequence <= committed OR state = 'stopped')"
+/**
+ * Nothing but the repair of the peer's copy is to be sent. A peer whose approval is not known gets no changes before its repair:
+ * the reference sends its approval once, so a lost one is never known.
+ */
+const waitsForRepair = `repair_at IS NOT NULL AND (sequence <= committed OR state = 'stopped' OR
+  (actor_id, peer_id) IN (SELECT t.actor_id, t.peer_id FROM trust t WHERE t.peer_approved = 0))`
 
 export class Ledger {
   readonly #database: DatabaseSync
