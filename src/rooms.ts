@@ -77,8 +77,12 @@ export interface RoomOptions {
 
 export type Rooms = ReturnType<typeof createRooms>
 
-/** The work of an actor that operators suspend and resume. */
-const suspension = { holdWork, resumeWork }
+const forOperators = {
+  /** The work of an actor that operators suspend and resume. */
+  suspension: { holdWork, resumeWork },
+  /** A start loads little (docs/decisions/059). */
+  newestBackup: async (root: string) => (await import('./backup/run-backup.ts')).newestBackup(root),
+}
 
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogues: Catalogues, languages: Languages) {
   const base = createBase(runtime, options, catalogues)
@@ -106,7 +110,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogues: 
   })
   const mcp = createMcp(runtime, { catalogues, permission, property, approvals: peers.operation.approvals, auditLog })
   const embedding = createEmbedding(runtime, { ...tokenModule, ...authorizationServer, ...signIn, actors })
-  const operator = createOperator(runtime, { ...signIn, ...peers.publication, ...base.job, auditLog, suspension })
+  const operator = createOperator(runtime, { ...signIn, ...peers.publication, ...base.job, auditLog, ...forOperators })
   const rooms = {
     ...runtime,
     ...limits,
@@ -263,6 +267,7 @@ function createPeerModules(runtime: Runtime, base: ReturnType<typeof createBase>
 /** Stops the workers, then closes the store that they write to. */
 export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: Rooms): Promise<void> {
   live.stop()
+  await rooms.heartbeat.stop()
   await rooms.closeProviders()
   await Promise.all([rooms.gaps.stop(), rooms.expiries.stop(), rooms.waitingChanges.stop(), rooms.jobs.stop()])
   await rooms.deliveries.stop(rooms.peerClient)

@@ -367,7 +367,9 @@ export class App extends ActorDeclarations {
       // A database that starts beside the service may come later. In development, a wrong address is more likely.
       const databaseWaitMs = config.mode === 'production' ? 60_000 : 0
       this.#service ??= this.#create(address.url, this.#options, { databaseWaitMs, ...this.#replaced })
-      const server = address.serve(await this.#service)
+      const service = await this.#service
+      const server = address.serve(service)
+      service.parts.heartbeat.wake()
       this.#servers.push(server)
       return { url: server.url, stop: () => this.close() }
     } catch (error) {

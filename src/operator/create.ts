@@ -3,7 +3,9 @@ import type { Runtime } from '../runtime.ts'
 import type { FirstOperator } from '../sign-in/operators/first-operator.ts'
 import type { Operators } from '../sign-in/operators/operators.ts'
 import { OperatorActs } from './operator-acts.ts'
+import { Heartbeat } from './processes.ts'
 import { Reports, type ReportsDeps } from './reports.ts'
+import { serviceState, type ServiceStateDeps } from './service-state.ts'
 
 interface OperatorNeeds {
   readonly auditLog: AuditLog
@@ -12,12 +14,15 @@ interface OperatorNeeds {
   readonly suspension: ReportsDeps['suspension']
   readonly operators: Operators
   readonly firstOperator: FirstOperator
+  readonly newestBackup: ServiceStateDeps['newestBackup']
 }
 
-export function createOperator({ store, now, log }: Runtime, needs: OperatorNeeds) {
+export function createOperator(runtime: Runtime, needs: OperatorNeeds) {
+  const { store, now, log } = runtime
   const { auditLog, deliveries, jobs } = needs
   const reports = new Reports({
     suspension: needs.suspension,
+    state: () => serviceState({ ...runtime, newestBackup: needs.newestBackup }),
     store,
     auditLog,
     now,
@@ -27,5 +32,5 @@ export function createOperator({ store, now, log }: Runtime, needs: OperatorNeed
       jobs.wake()
     },
   })
-  return { reports, operatorActs: new OperatorActs({ ...needs, log }) }
+  return { reports, operatorActs: new OperatorActs({ ...needs, log }), heartbeat: new Heartbeat(runtime) }
 }

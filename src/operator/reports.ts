@@ -13,6 +13,7 @@ import { type ConnectedProgram, findConnectedPrograms } from './app-list.ts'
 import { type FailingDelivery, findFailingDeliveries, findStoppedWork, type StoppedWork } from './delivery-list.ts'
 import { resumeActor, signOutEverywhere, suspendActor, type SuspensionDeps } from './suspension.ts'
 import { redriveAll, type RedrivenWork } from './redrive.ts'
+import type { ServiceStateReport } from './service-state.ts'
 
 export interface ReportsDeps {
   readonly store: CatchUpStore
@@ -23,6 +24,7 @@ export interface ReportsDeps {
   /** Makes the workers look for due work. */
   readonly wake: () => void
   readonly suspension: Omit<SuspensionDeps, 'store'>
+  readonly state: () => Promise<ServiceStateReport>
 }
 
 export interface ReportedActor extends ListedActor {
@@ -138,6 +140,11 @@ export class Reports {
   /** @throws ServiceError `not_found` */
   async signOut(id: string, act: OperatorAct): Promise<void> {
     await signOutEverywhere(this.#deps, known(id), act)
+  }
+
+  /** Reports the state of the whole service. */
+  state(): Promise<ServiceStateReport> {
+    return this.#deps.state()
   }
 
   /** Counts the subscriptions with pending deliveries, of all actors. */

@@ -74,6 +74,7 @@ const corePlacements: Placements = {
   rate_limit: byKey('key'),
   schedule: byKey('name'),
   setting: reference,
+  process: reference,
   schema_migrations: reference,
   feature_migration: reference,
 }

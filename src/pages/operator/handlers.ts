@@ -13,9 +13,11 @@ import type { Metrics } from '../../observe/metrics.ts'
 import { maxCounted } from '../../operator/actor-list.ts'
 import type { OperatorAct } from '../../operator/act-entry.ts'
 import type { ReportedActor, Reports } from '../../operator/reports.ts'
+import type { ServiceStateReport, StateFinding } from '../../operator/service-state.ts'
 import { release } from '../../release.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import type { Continued } from '../../runtime.ts'
+import type { Messages } from '../languages/language.ts'
 import { showPage } from '../shared/page.ts'
 import { formRefusal } from '../shared/refused-on-page.ts'
 import { restoredDataOf } from '../activity/restored-data.ts'
@@ -59,7 +61,9 @@ type Exchange<P extends string = string, Q = unknown> = OperatorExchange<P, Q>
 
 export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Promise<HttpResponse> {
   const { metrics, reports, keyRing } = deps
-  const [summary, backlog] = await Promise.all([metrics.summary(), reports.backlog()])
+  const [summary, backlog, state] = await Promise.all([metrics.summary(), reports.backlog(), reports.state()])
+  const { messages } = deps.languages.of(exchange.request)
+  const momentAt = moments(deps, exchange)
   const startedAt = deps.now() - Math.floor(process.uptime() * 1000)
   return showPage(
     deps,
@@ -71,8 +75,9 @@ export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Pr
       node: process.versions.node,
       store: reports.database.dialect,
       is_sharded: reports.database.isSharded,
-      restored: restoredDataOf(deps.continued, deps.now(), deps.languages.of(exchange.request).messages),
-      started: moments(deps, exchange)(startedAt),
+      restored: restoredDataOf(deps.continued, deps.now(), messages),
+      ...stateValues(state, { momentAt, messages }),
+      started: momentAt(startedAt),
       memory: process.memoryUsage.rss(),
       current_key: keyRing.currentId,
       older_keys: [...keyRing.keys.keys()].filter((id) => id !== keyRing.currentId),
@@ -81,6 +86,50 @@ export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Pr
       backlog,
     }),
   )
+}
+
+function stateValues(
+  { findings, processes, usage, backupAt, work }: ServiceStateReport,
+  { momentAt, messages }: { readonly momentAt: (ms: number) => Moment; readonly messages: Messages },
+): Pick<
+  OperatorStatusValues,
+  'findings' | 'processes' | 'database_bytes' | 'free_bytes' | 'backup' | 'has_backups' | 'work'
+> {
+  return {
+    findings: findings.map((finding) => findingText(finding, momentAt, messages)),
+    processes: processes.map(({ release: version, host, startedAt, seenAt, isSilent }) => ({
+      version,
+      host: visible(host),
+      started: momentAt(startedAt),
+      seen: momentAt(seenAt),
+      is_silent: isSilent,
+    })),
+    database_bytes: usage.bytes,
+    free_bytes: usage.freeBytes,
+    backup: typeof backupAt === 'number' ? momentAt(backupAt) : null,
+    has_backups: backupAt !== 'off',
+    work,
+  }
+}
+
+function findingText(finding: StateFinding, momentAt: (ms: number) => Moment, messages: Messages): string {
+  const { findings: words } = messages.operator
+  switch (finding.kind) {
+    case 'otherAddress':
+      return words.otherAddress(visible(finding.known))
+    case 'lateBackup':
+      return words.lateBackup(finding.everyHours)
+    case 'fullDisk':
+      return words.fullDisk(finding.freeBytes)
+    case 'silentProcess':
+      return words.silentProcess(finding.hosts.map(visible))
+    case 'severalReleases':
+      return words.severalReleases(finding.releases)
+    case 'waitingMail':
+      return words.waitingMail(momentAt(finding.since).words)
+    default:
+      return words[finding.kind]
+  }
 }
 
 function milliseconds(seconds: number | null): number | null {

@@ -12,7 +12,9 @@ import type {
   OperatorDeliveriesValues,
   OperatorProgramsValues,
   OperatorStatusValues,
+  ProcessRow,
   StoppedWorkRow,
+  WaitingWorkRow,
 } from './values.ts'
 
 type Words = Messages['operator']
@@ -27,6 +29,7 @@ export function statusPage(values: OperatorStatusValues, context: PageContext): 
 <h1>${words.status}</h1>
 <p class="lead">${words.statusText}</p>
 ${values.restored === null ? '' : html`<p class="notice">${restoredView(values.restored, context.messages)}</p>`}
+${findingsCard(values, words)}
 <ul class="tiles">
 <li><div class="tile"><span>${words.requests}</span><strong>${words.amount(requests)}</strong><small>${words.failures(failures)}</small></div></li>
 <li><div class="tile"><span>${words.duration}</span><strong>${words.within(median)}</strong><small>${words.almostAll(slowest)}</small></div></li>
@@ -36,14 +39,55 @@ ${values.restored === null ? '' : html`<p class="notice">${restoredView(values.r
 <dt>${words.version}</dt><dd>${values.version}</dd>
 <dt>${words.node}</dt><dd>${values.node}</dd>
 <dt>${words.database}</dt><dd>${words.stores[values.store]}${values.is_sharded ? html` · ${words.sharded}` : ''}</dd>
+${values.database_bytes === null ? '' : html`<dt>${words.databaseSize}</dt><dd>${words.size(values.database_bytes)}</dd>`}
+${values.free_bytes === null ? '' : html`<dt>${words.freeSpace}</dt><dd>${words.size(values.free_bytes)}</dd>`}
+<dt>${words.backup}</dt><dd>${values.backup === null ? (values.has_backups ? words.noBackup : words.backupsOff) : momentView(values.backup)}</dd>
 <dt>${words.started}</dt><dd>${momentView(values.started)}</dd>
 <dt>${words.memory}</dt><dd>${words.size(values.memory)}</dd></dl></section>
+${processTable(values.processes, words)}
+${waitingTable(values.work, words)}
 <section class="card" aria-labelledby="keys"><h2 id="keys">${words.keys}</h2>
 <p>${words.currentKey(html`<code class="inline">${values.current_key}</code>`)}</p>
 <p>${values.older_keys.length === 0 ? words.noOlderKeys : words.olderKeys(values.older_keys)}</p></section>
 ${counts('refusals', words.refusals, values.refusals, words.noRefusals, words)}
 ${counts('attempts', words.attempts, values.deliveries, words.noAttempts, words)}`,
   )
+}
+
+function findingsCard({ findings }: OperatorStatusValues, words: Words): Html {
+  if (findings.length === 0) return html`<p class="notice">${words.noFindings}</p>`
+  return html`<section class="card attention" aria-labelledby="findings"><h2 id="findings">${words.attention}</h2><ul>${findings.map((finding) => html`<li>${finding}</li>`)}</ul></section>`
+}
+
+function processTable(processes: readonly ProcessRow[], words: Words): Html {
+  const columns = words.processColumns
+  return html`<h2>${words.processes}</h2>
+${
+  processes.length === 0
+    ? html`<p class="empty">${words.noProcesses}</p>`
+    : html`<div class="table operated" role="region" aria-label="${words.processes}" tabindex="0"><table><thead><tr><th scope="col">${columns.host}</th><th scope="col">${columns.version}</th><th scope="col">${columns.started}</th><th scope="col">${columns.seen}</th></tr></thead>
+<tbody>${processes.map(
+        ({ host, version, started, seen, is_silent }) =>
+          html`<tr><th scope="row">${host}</th><td>${version}</td><td>${momentView(started)}</td><td>${momentView(seen)}${is_silent ? html` · ${words.silent}` : ''}</td></tr>
+`,
+      )}</tbody></table></div>`
+}`
+}
+
+function waitingTable(work: readonly WaitingWorkRow[], words: Words): Html {
+  const columns = words.workColumns
+  const kinds: Readonly<Record<string, string>> = words.kinds
+  return html`<h2>${words.waitingWork}</h2>
+${
+  work.length === 0
+    ? html`<p class="empty">${words.noWaitingWork}</p>`
+    : html`<div class="table operated" role="region" aria-label="${words.waitingWork}" tabindex="0"><table><thead><tr><th scope="col">${columns.kind}</th><th scope="col">${columns.due}</th><th scope="col">${columns.failed}</th></tr></thead>
+<tbody>${work.map(
+        ({ kind, due, failed }) =>
+          html`<tr><th scope="row">${kinds[kind] ?? kind}</th><td class="number">${words.amount(due)}</td><td class="number">${words.amount(failed)}</td></tr>
+`,
+      )}</tbody></table></div>`
+}`
 }
 
 function counts(id: string, title: string, all: readonly CountedName[], none: string, words: Words): Html {

@@ -23,7 +23,41 @@ export interface CountedName {
   readonly count: number
 }
 
+export interface ProcessRow {
+  /** Release, with the beginning of the commit. */
+  readonly version: string
+  /** Name of its machine or container. */
+  readonly host: string
+  readonly started: Moment
+  /** Last sign of life. */
+  readonly seen: Moment
+  /** True without a sign of life for 90 seconds. */
+  readonly is_silent: boolean
+}
+
+export interface WaitingWorkRow {
+  /** `event`, `alarm`, or the queue of a feature, such as `mail`. */
+  readonly kind: string
+  readonly due: number
+  /** Entries that wait for a retry by an operator. */
+  readonly failed: number
+}
+
 export interface OperatorStatusValues extends OperatorPageValues {
+  /** What needs attention, in words. */
+  readonly findings: readonly string[]
+  /** The processes that share the database, of `troupe serve`, `troupe dev` and `app.listen`. */
+  readonly processes: readonly ProcessRow[]
+  /** Null: the database is in memory, or distributed over servers. */
+  readonly database_bytes: number | null
+  /** Bytes that the disk of a SQLite database has left. Null: another database. */
+  readonly free_bytes: number | null
+  /** The newest complete scheduled backup. Null: none. */
+  readonly backup: Moment | null
+  /** True when backups are scheduled. */
+  readonly has_backups: boolean
+  /** Background work of all actors, by kind. */
+  readonly work: readonly WaitingWorkRow[]
   /** Release of the service. */
   readonly version: string
   /** Version of Node.js, without the `v`. */
