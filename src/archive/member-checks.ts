@@ -83,8 +83,11 @@ export const tokensOfService = check(
   ),
 )
 
-/** A stored callback. */
-export const callback = check('a callback', inJsonText(objectWith({ granularity: isText }, ['data'])))
+/** A stored callback. `readKept` reads it without parsing it again. */
+export const callback = check('a callback', (value) => {
+  const text = stringValue(value) ?? ''
+  return parsed(text) === text && inJsonText(objectWith({ granularity: isText }, ['data']))(value)
+})
 
 /** The content of a change is what reads it back: a value with its checksum, or the steps of a list. */
 export function contentOfChange(actorId: string, row: RecordRow): Misfit | null {

@@ -22,6 +22,7 @@ export function elements(text: JsonText): readonly JsonText[] | null {
   while (text.charCodeAt(at) !== 0x5d) {
     if (text.charCodeAt(at) === 0x2c) at++
     const end = endOfValue(text, at)
+    if (end === at) throw new RangeError('A JSON text lacks a value')
     found.push(known(text.slice(at, end)))
     at = end
   }

@@ -8,6 +8,7 @@ import {
   kindOf,
   known,
   members,
+  normalize,
   object,
   stringText,
   stringValue,
@@ -176,12 +177,27 @@ export function writeCursor(next: IndexEntry | null): string | null {
 }
 
 function readCursor(text: string): IndexEntry {
-  const json = Buffer.from(text, 'base64url').toString()
-  const [item, key] = /^\[\d{1,16},".*"\]$/s.test(json) ? (elements(known(json)) ?? []) : []
-  const given = key === undefined ? null : stringValue(key)
-  if (item === undefined || given === null)
+  const [item = known('null'), key = known('null'), ...others] = elementsOf(Buffer.from(text, 'base64url').toString())
+  const given = stringValue(key)
+  // A key has no NUL (`valueKey`).
+  if (!/^\d{1,16}$/.test(item) || given === null || given.includes('\0') || others.length > 0)
     throw new ServiceError('bad_request', 'Invalid after: expected `next` of the page before.')
   return { item: Number(item), key: given }
+}
+
+/** The elements of an array that a client wrote. Empty for any other text. */
+function elementsOf(text: string): readonly JsonText[] {
+  const json = parsed(text)
+  return json === null ? [] : (elements(json) ?? [])
+}
+
+/** Null: the text of a client is not JSON. */
+function parsed(text: string): JsonText | null {
+  try {
+    return normalize(text)
+  } catch {
+    return null
+  }
 }
 
 export const itemsSchema = {
@@ -248,12 +264,9 @@ function givenOf(field: string, operator: string | undefined, value: string): Js
 /** A JSON array, or values with commas between them. */
 function listOf(field: string, text: string): JsonText {
   if (!text.startsWith('[')) return array(text.split(',').map((value) => finite(field, scalarOf(value))))
-  try {
-    JSON.parse(text)
-    return known(text)
-  } catch {
-    throw invalidWhere(field, 'expected a JSON array')
-  }
+  const json = parsed(text)
+  if (json === null) throw invalidWhere(field, 'expected a JSON array')
+  return json
 }
 
 /** @throws ServiceError `bad_request` */
@@ -268,10 +281,5 @@ function scalarOf(text: string): JsonText {
 
 /** A string in double quotes, for a string that looks like another value. */
 function quotedOr(text: string): JsonText {
-  if (!/^".*"$/s.test(text)) return stringText(text)
-  try {
-    return stringText(String(JSON.parse(text)))
-  } catch {
-    return stringText(text)
-  }
+  return (text.startsWith('"') ? parsed(text) : null) ?? stringText(text)
 }

@@ -3,7 +3,7 @@
  * milliseconds.
  */
 import { choiceField, jsonField, nullable, objectSchema, parsedField, readObject, stringField } from '../json/fields.ts'
-import { type JsonText, known, members, normalize, stringValue } from '../json/json.ts'
+import { type JsonText, known, members, normalize, replaceLoneSurrogates, stringValue } from '../json/json.ts'
 
 /** A callback as the peer sent it. */
 export interface IncomingCallback {
@@ -87,7 +87,7 @@ export function keptText({ data, replaces, granularity, publishedAt }: Kept): Js
 export function readKept(text: string): Kept {
   const fields = members(known(text))
   return {
-    data: fields?.get('data') ?? known('{}'),
+    data: replaceLoneSurrogates(fields?.get('data') ?? known('{}')),
     replaces: fields?.get('replaces') === 'true',
     granularity: stringValue(fields?.get('granularity') ?? known('""')) ?? '',
     publishedAt: parseSequence(fields?.get('publishedAt') ?? ''),

@@ -10,6 +10,7 @@ import { members, normalize } from '../../src/json/json.ts'
 import { isPeerId } from '../../src/permission/reserved-ids.ts'
 import type { KeyRing } from '../../src/secret/key-ring.ts'
 import { archiveOf, restore } from '../support/archives.ts'
+import { seeded } from '../support/random.ts'
 import { isBelowActor, routes, samplePeer, samples } from '../support/routes.ts'
 import { basic, forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { asBrowser } from '../support/sessions.ts'
@@ -434,6 +435,32 @@ describe('a record of an archive', () => {
         JSON.stringify(forgery),
       )
     }
+  })
+
+  it('with a callback that is not in stored form is refused, because its reader does not parse it again (SEC-10)', async () => {
+    const service = await startSqlite()
+    const { keyRing } = await service.app.running()
+    const kind = recordKindsWith(builtInTables).find((one) => one.kind === 'pending_callback')
+    assert.ok(kind !== undefined)
+    const read = (body: string): unknown =>
+      rowOf(
+        kind,
+        'ada',
+        members(normalize(JSON.stringify({ ...valid['pending_callback'], body }))) ?? new Map(),
+        keyRing,
+      )
+    const random = seeded(3)
+    for (let round = 0; round < 300; round += 1) {
+      const data = random.pick([{ l: [{}] }, { l: [[], {}] }, { a: 'b' }, { l: ['a', 'b'] }])
+      const body = JSON.stringify({ data, replaces: false, granularity: 'high' })
+      read(body)
+      const places = [...body.matchAll(/[[\]{},:]/g)].map(({ index }) => index)
+      const at_ = places[random.below(places.length)] ?? 0
+      const spaced = body.slice(0, at_) + random.pick([' ', '\n', '\t ']) + body.slice(at_)
+      assert.throws(() => read(spaced), { code: 'invalid_value' }, spaced)
+    }
+    for (const body of ['{"data":{"a":1,"a":[ {} ]}}', '{"data":{"a":"\\u0041"}}', '{"data":{}} ', '{"data":{}'])
+      assert.throws(() => read(body), { code: 'invalid_value' }, body)
   })
 })
 
