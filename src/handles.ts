@@ -24,9 +24,9 @@ export type {
   TrustHandle,
 } from './app/actor-handle.ts'
 export type { Alarm, AlarmsHandle, TransactionAlarms } from './app/background/alarms.ts'
-export type { MailMessage, MailResult } from './app/background/mail.ts'
-export type { Webhook, WebhookDelivery, WebhooksHandle } from './app/background/webhooks.ts'
-export type { FileInfo, FilePage, FilesHandle, OpenFile } from './app/files/file-handle.ts'
+export type { MailMessage, MailResult } from './features/mail/handle-types.ts'
+export type { Webhook, WebhookDelivery, WebhooksHandle } from './features/webhooks/handle-types.ts'
+export type { FileInfo, FilePage, FilesHandle, OpenFile } from './features/files/handle-types.ts'
 export type { HistoryHandle, PastChange } from './app/history/history-handle.ts'
 export type { ActorInvitation, InvitationsHandle, NewInvitation } from './app/access/invitations.ts'
 export type { ActorKey, KeysHandle, NewKey } from './app/keys.ts'

@@ -44,6 +44,8 @@ interface Module {
   /** The names that the module exports from elsewhere, and the marks of names from other packages. */
   readonly passedOn: Map<string, Origin & { readonly mark: string | undefined }>
   readonly exported: Set<string>
+  /** The members that the module adds to interfaces of other modules. */
+  readonly added: readonly (Origin & { readonly text: string })[]
 }
 
 /**
@@ -160,6 +162,15 @@ class Modules {
     return origin.path.endsWith('.d.ts') ? this.find(origin) : undefined
   }
 
+  /** The members that modules behind the entries add to an interface, each with the module that has their types. */
+  #addedTo({ path, name }: Origin): { readonly path: string; readonly text: string }[] {
+    return [...this.#modules]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([from, { added }]) =>
+        added.flatMap((more) => (more.path === path && more.name === name ? [{ path: from, text: more.text }] : [])),
+      )
+  }
+
   /**
    * The declarations of names and of all types behind them, by name and file.
    *
@@ -174,12 +185,16 @@ class Modules {
       const [, name = ''] = declarationStart.exec(declaration.texts[0] ?? '') ?? []
       const key = `${name} ${path}`
       if (found.has(key)) return
-      const text = declaration.texts.join('\n')
+      const added = this.#addedTo({ path, name })
+      const text = [...declaration.texts, ...added.map((more) => more.text)].join('\n')
       found.set(key, { name, neededBy, text: shown(text), mark: declaration.mark })
       if (omitted.has(name)) return
-      const module = this.#at(path)
-      for (const [word] of withoutStrings(declaration.texts.map(read).join('\n')).matchAll(/[A-Za-z_$][\w$]*/g))
-        if (word !== name && (module.declared.has(word) || module.imported.has(word))) add({ path, name: word }, name)
+      for (const part of [...declaration.texts.map((one) => ({ path, text: one })), ...added]) {
+        const module = this.#at(part.path)
+        for (const [word] of withoutStrings(read(part.text)).matchAll(/[A-Za-z_$][\w$]*/g))
+          if (word !== name && (module.declared.has(word) || module.imported.has(word)))
+            add({ path: part.path, name: word }, name)
+      }
     }
     for (const name of names) add(name, 'an entry')
     return found
@@ -207,14 +222,19 @@ const declarationStart =
   /^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|function|const|let|enum) ([\w$]+)/
 
 function readModule(path: string, text: string): Module {
-  const module: Module = { declared: new Map(), imported: new Map(), passedOn: new Map(), exported: new Set() }
+  const added: (Origin & { readonly text: string })[] = []
+  const module: Module = { declared: new Map(), imported: new Map(), passedOn: new Map(), exported: new Set(), added }
   for (const commented of statementsOf(withMarks(text))) {
     const [, mark, statement = ''] = /^(?:\/\*(@\w+)\*\/\n)?([\s\S]*)$/.exec(commented) ?? []
+    const [, augmented, inner = ''] = /^declare module '(.*)' \{\n([\s\S]*)\n\}$/.exec(statement) ?? []
+    if (augmented !== undefined)
+      for (const text of statementsOf(inner.replaceAll(/^ {4}/gm, '')))
+        added.push({ path: targetOf(path, augmented), name: declarationStart.exec(text)?.[1] ?? '', text })
     const names = /^(import|export)(?: type)? \{(.*)\} from '(.*)';$/s.exec(statement)
     const [, name] = declarationStart.exec(statement) ?? []
     if (names !== null) {
       const [, kind, list = '', from = ''] = names
-      const target = from.startsWith('.') ? join(dirname(path), from).replace(/\.ts$/, '.d.ts') : from
+      const target = targetOf(path, from)
       for (const [, original = '', alias = original] of list.matchAll(/(?:type )?([\w$]+)(?: as ([\w$]+))?/g)) {
         if (kind === 'import') module.imported.set(alias, { path: target, name: original })
         else module.passedOn.set(alias, { path: target, name: original, mark })
@@ -226,6 +246,10 @@ function readModule(path: string, text: string): Module {
     }
   }
   return module
+}
+
+function targetOf(path: string, specifier: string): string {
+  return specifier.startsWith('.') ? join(dirname(path), specifier).replace(/\.ts$/, '.d.ts') : specifier
 }
 
 /** The text with a comment of one line for each mark, and without other comments. */

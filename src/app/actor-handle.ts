@@ -5,7 +5,6 @@ import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background/alarms.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { HistoryHandle } from './history/history-handle.ts'
-import type { FilesHandle } from './files/file-handle.ts'
 import type { InvitationsHandle } from './access/invitations.ts'
 import type { KeysHandle } from './keys.ts'
 import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
@@ -13,8 +12,6 @@ import type { PeerHandle, PeerListPage } from './peer-handle.ts'
 import type { PropertyPath } from './property-path.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
-import type { MailMessage, MailOptions, MailResult } from './background/mail.ts'
-import type { WebhooksHandle } from './background/webhooks.ts'
 
 /** A declared property or list of any type. */
 export type AnyDeclared = Pick<DeclaredProperty | DeclaredList, 'kind' | 'name'>
@@ -158,22 +155,8 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
   /** The alarms that are set. `alarm` sets one. */
   readonly alarms: AlarmsHandle
 
-  /** Files of this actor: bytes with a name and a media type. */
-  readonly files: FilesHandle
-
   /** The changes of properties and lists, with what they replaced. `undo` takes them back. @experimental */
   readonly history: HistoryHandle
-
-  /** URLs that receive the changes of this actor. */
-  readonly webhooks: WebhooksHandle
-
-  /**
-   * Sends a message to the verified address of the owner, behind this call. A repeated `key` sends nothing.
-   *
-   * @throws ServiceError `mail_unavailable` when the service sends no mail; `no_address` for an owner without a verified
-   *   address; `invalid_value` for an invalid message or key; `too_many_requests` beyond the limits `mail`.
-   */
-  mail(message: MailMessage, options?: MailOptions): Promise<MailResult>
 
   /** The sign-in of the owner. */
   readonly signIn: SignInHandle

@@ -55,6 +55,20 @@ describe('the report of the public declarations', () => {
   })
 })
 
+describe('members that another module adds to an interface', () => {
+  it('are part of it, with the types behind them', () => {
+    const files: Readonly<Record<string, string>> = {
+      'index.d.ts': "export type { Handle } from './core/handle.ts';\nexport type { Extra } from './part/extra.ts';\n",
+      'core/handle.d.ts': '/** @public */\nexport interface Handle {\n    readonly id: string;\n}\n',
+      'part/extra.d.ts':
+        "/** @public */\nexport interface Extra {\n}\ninterface Behind {\n}\ndeclare module '../core/handle.ts' {\n    interface Handle {\n        readonly behind: Behind;\n    }\n}\n",
+    }
+    const report = reportOf((path) => files[path] ?? '', [{ entry: 'troupe', path: 'index.d.ts' }])
+    assert.ok(report.includes('    readonly id: string;\n}\ninterface Handle {\n    readonly behind: Behind;\n}\n'))
+    assert.ok(report.includes('interface Behind {\n}\n'))
+  })
+})
+
 describe('the marks of exported declarations', () => {
   const report = (one: string, index = "export type { Stable } from './one.ts';\n"): string =>
     reportOf((path) => (path === 'index.d.ts' ? index : one), [{ entry: 'troupe', path: 'index.d.ts' }])

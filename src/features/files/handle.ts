@@ -1,5 +1,5 @@
 /** The files of an actor, for application code. */
-import type { FileContent, FileInfo, FileOptions, FilesHandle, OpenFile } from '../../app/files/file-handle.ts'
+import type { FileContent, FileInfo, FileOptions, FilesHandle, OpenFile } from './handle-types.ts'
 import { ServiceError } from '../../errors.ts'
 import type { ByteRange, OpenObject } from '../../object/file-bytes.ts'
 import type { FileFacts } from './file-store.ts'

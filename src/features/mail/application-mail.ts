@@ -1,5 +1,5 @@
 /** Checks the messages of applications. */
-import type { MailMessage, MailOptions } from '../../app/background/mail.ts'
+import type { MailMessage, MailOptions } from './handle-types.ts'
 import { ServiceError } from '../../errors.ts'
 
 const longestSubject = 200

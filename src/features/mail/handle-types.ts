@@ -22,3 +22,15 @@ export interface MailOptions {
  * @public
  */
 export type MailResult = 'queued' | 'repeated' | 'declined'
+
+declare module '../../app/actor-handle.ts' {
+  interface ActorHandle {
+    /**
+     * Sends a message to the verified address of the owner, behind this call. A repeated `key` sends nothing.
+     *
+     * @throws ServiceError `mail_unavailable` when the service sends no mail; `no_address` for an owner without a verified
+     *   address; `invalid_value` for an invalid message or key; `too_many_requests` beyond the limits `mail`.
+     */
+    mail(message: MailMessage, options?: MailOptions): Promise<MailResult>
+  }
+}

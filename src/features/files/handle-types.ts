@@ -64,3 +64,10 @@ export interface FilesHandle {
   /** Deletes a file. Returns whether it existed. @throws ServiceError `precondition_failed` */
   delete(name: string, options?: { readonly ifMatch?: string }): Promise<boolean>
 }
+
+declare module '../../app/actor-handle.ts' {
+  interface ActorHandle {
+    /** Files of this actor: bytes with a name and a media type. */
+    readonly files: FilesHandle
+  }
+}
