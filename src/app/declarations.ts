@@ -179,7 +179,7 @@ export interface CallbackCall {
 export type CallbackHandler = (call: CallbackCall) => Awaitable<HandlerResult>
 
 export interface CallbackOptions {
-  /** Allows calls without credentials, for webhooks: the handler must verify the sender from the content. */
+  /** Allows calls without credentials, for other services: the handler must verify the sender from the content. */
   readonly public?: boolean
 }
 

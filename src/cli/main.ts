@@ -92,7 +92,7 @@ every stored value, names damaged values and secrets that no configured key decr
 whether it leads to the running service, as peers and browsers reach it; run it on the machine of the service.
 With a URL it attacks your own service from outside: TLS, proxy, rate limits, cookies, other origins, open addresses and the
 network behind it. It sends about 200 requests, creates nothing, and your address may be limited for a minute afterwards. With
---actor and DOCTOR_LOGIN=<creator>:<passphrase> it also tries webhooks and relationships to private addresses. Each
+--actor and DOCTOR_LOGIN=<creator>:<passphrase> it also tries relationships and the checks of features, with private addresses. Each
 finding has a reason and a remedy. The exit code is 1 when there is a problem.
 It checks the settings of troupe serve; for those of troupe dev run: TROUPE_MODE=development troupe doctor
 
@@ -129,8 +129,8 @@ troupe restored --revoke-after <time> [--dry-run] [--yes] [--json]
 Says that the database of DATABASE_URL is a copy, so that a new incarnation of its data begins. Run it after a restore by other
 tools, such as a snapshot of a disk or pg_restore, before the service starts. A copy of troupe backup knows that it is one.
 With --revoke-after, it also ends every credential that was issued or changed after that time: sessions, tokens, API keys, apps,
-clients, relationships, invitations, passkeys, recovery codes, webhooks, accounts at other services, approvals, and passphrases
-of new actors. It asks first, unless --yes is given. --dry-run only counts. <time> is 2026-11-28 or 2026-11-28T09:30:00Z.
+clients, relationships, invitations, passkeys, recovery codes, accounts at other services, approvals, those of features, and
+passphrases of new actors. It asks first, unless --yes is given. --dry-run only counts. <time> is 2026-11-28 or 2026-11-28T09:30:00Z.
 
 ${settings}`,
   scale: `troupe scale init [shards]    distributes the tables over the servers of a Citus cluster
@@ -207,8 +207,8 @@ ${settings}`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
-peers, or of one subscription. Without a peer, also failed events, alarms and webhook messages, and continues suspended
-webhooks. Without an actor, also failed schedules.
+peers, or of one subscription. Without a peer, also failed events, alarms and messages of features, and continues their suspended
+queues. Without an actor, also failed schedules.
 
 ${settings}`,
   operators: `troupe operators ls [--json]
@@ -236,7 +236,7 @@ ls lists actors, oldest first, 50 unless --limit names another number. The last 
 show prints when the actor was created and last used, how much it stores, its relationships and sessions. It prints no
 stored values.
 export writes the archive of an actor: JSON Lines, to standard output or to a new file. With --secrets, it also has the
-secrets of relationships and webhooks, so that they work after an import. Keep such a file like a password.
+secrets of relationships and features, so that they work after an import. Keep such a file like a password.
 import creates an actor from an archive, with the same id. The actor must not exist. - reads standard input.
 import --replace replaces the content of the actor with this id: its properties, lists and files, and with an archive that has
 secrets also its attributes and alarms. Its relationships, subscriptions and sign-ins stay, and its subscribers get a resync. The

@@ -20,7 +20,7 @@ export async function redrive(args: readonly string[]): Promise<number> {
     const { changes, notices, entries, alarms, schedules } = await store.write((tx) => redriveAll(tx, of, now))
     print(`${count(changes, 'change')} and ${count(notices, 'notice')} will be sent again.`)
     const work = [
-      count(entries, 'event or webhook message', 'events or webhook messages'),
+      count(entries, 'event or message', 'events or messages'),
       count(alarms, 'alarm'),
       count(schedules, 'schedule'),
     ]

@@ -36,12 +36,8 @@ export function createJobs(runtime: Runtime) {
       counting ??= countJobs(store, now()).finally(() => (counting = undefined))
       return (await counting).map((jobs) => ({ name: jobs.kind, count: jobs[of] }))
     })
-  jobGauge(
-    'troupe_job_backlog',
-    'Queues of events and webhooks with work, due alarms and mail, in the whole store',
-    'due',
-  )
-  jobGauge('troupe_job_failed', 'Events, alarms and webhook messages that wait for a redrive', 'failed')
+  jobGauge('troupe_job_backlog', 'Queues with work and other due work, in the whole store', 'due')
+  jobGauge('troupe_job_failed', 'Work in the background that waits for a redrive', 'failed')
   return {
     alarms,
     events,

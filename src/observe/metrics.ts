@@ -25,7 +25,7 @@ export interface Metrics {
   peerCalled(call: PeerCalled, seconds: number): void
   /** Counts audit log entries that were lost. */
   auditLogDropped(count: number): void
-  /** Counts a run of background work. @param kind `event`, `alarm`, `webhook`, `import` or `schedule` @param outcome `done`, `retry` or `failed` */
+  /** Counts a run of background work. @param kind `event`, `alarm`, `import`, `schedule` or that of a feature @param outcome `done`, `retry` or `failed` */
   jobRun(kind: string, outcome: string): void
   /** Records a call of a method or an action. `name` is empty when the call names no declared one. */
   operationCalled(
@@ -91,11 +91,7 @@ function createInstruments(registry: Registry) {
     info: gauge('troupe_info', 'The running release', ['version']),
     running: gauge('troupe_http_requests_running', 'Requests in progress'),
     statements: counter('troupe_store_statements_total', 'Statements sent to the store'),
-    jobRuns: counter(
-      'troupe_job_runs_total',
-      'Runs of events, alarms, webhooks, imports, schedules and mail, by outcome',
-      ['kind', 'outcome'],
-    ),
+    jobRuns: counter('troupe_job_runs_total', 'Runs of work in the background, by outcome', ['kind', 'outcome']),
     deliveries: counter('troupe_delivery_attempts_total', 'Attempts to deliver to peers, by outcome', ['outcome']),
     streams: gauge('troupe_streams_open', 'Open event streams, by route', ['route']),
     mcpSessions: counter('troupe_mcp_sessions_begun_total', 'Started sessions of AI clients, by protocol version', [

@@ -52,7 +52,7 @@ function ownerOf({ actorId, login }: DeploymentCheck): OwnerLogin | null {
   if (actorId === undefined) return null
   if (parseActorId(actorId) === null || login?.includes(':') !== true)
     throw new UsageError(
-      'Cannot try webhooks and relationships: --actor needs the id of an actor, and DOCTOR_LOGIN its creator and passphrase, as in ada@example.com:….',
+      'Cannot act as an owner: --actor needs the id of an actor, and DOCTOR_LOGIN its creator and passphrase, as in ada@example.com:….',
     )
   return { actorId, authorization: `Basic ${Buffer.from(login).toString('base64')}` }
 }

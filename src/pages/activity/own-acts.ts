@@ -9,7 +9,7 @@ type Words = Messages['ownActs']
 export interface FeatureAct {
   readonly spelling: ActSpelling
   /**
-   * Completes the sentence that begins with the owner, such as “added a webhook”.
+   * Completes the sentence that begins with the owner, such as “added a passkey”.
    *
    * @param tag The language of the page.
    */

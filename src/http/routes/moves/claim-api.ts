@@ -42,7 +42,7 @@ const readersSchema = (tables: readonly Table[]) => ({
           },
           relationship: {
             type: 'string',
-            description: 'The trust type; empty for a webhook, a companion or the trustee',
+            description: 'The trust type of a relationship or an invitation; empty for other readers',
           },
           has_own_rights: { type: 'boolean', description: 'Whether it has rights besides those of its trust type' },
         },
@@ -78,8 +78,7 @@ export function moveClaimApiRoutes({ arrivalClaims, actors, providers, tables }:
       path: '/moves/:actor/claim/readers',
       access: 'service',
       limit: ['sign_in/source', 'sign_in/total'],
-      summary:
-        'What came along with an actor that can read it: relationships, webhooks, companions, invitations and its trustee',
+      summary: 'What came along with an actor that can read it, such as relationships and its trustee',
       query: { code },
       responses: { 200: { text: 'The readers', schema: readersSchema(tables) }, ...errorResponses(400, 403, 409, 429) },
       handler: async ({ params, query }) => {

@@ -38,8 +38,8 @@ export interface CallbackRouteDeps extends AppCallbackRouteDeps {
 
 type Data = { readonly [member: string]: Json }
 
-/** The body of a webhook: the members of an object or the fields of a form; any other value becomes `body`. */
-const webhook: RequestBody<Data> = {
+/** The body of a call by another service: the members of an object or the fields of a form; any other value becomes `body`. */
+const anyBody: RequestBody<Data> = {
   content: { 'application/json': anyValue, 'application/x-www-form-urlencoded': { type: 'object' } },
   read: async ({ request, bodyLimits }) => {
     const body = await readJsonOrForm(request, bodyLimits)
@@ -105,8 +105,8 @@ export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
         access: 'open',
         acts: true,
         summary: 'A callback of the application',
-        ...(method === 'POST' || method === 'PUT' ? { request: webhook } : {}),
-        // Senders of webhooks add parameters of their own.
+        ...(method === 'POST' || method === 'PUT' ? { request: anyBody } : {}),
+        // Senders at other services add parameters of their own.
         unknownQuery: 'ignored',
         responses: {
           200: { text: 'The result of the handler, true, or false when no handler accepted it', schema: anyValue },
@@ -131,8 +131,8 @@ export function appCallbackRoutes(deps: AppCallbackRouteDeps): readonly Route[] 
       path: '/callbacks/:name',
       access: 'service',
       summary: 'A callback of the whole application',
-      ...(method === 'POST' || method === 'PUT' ? { request: webhook } : {}),
-      // Senders of webhooks add parameters of their own.
+      ...(method === 'POST' || method === 'PUT' ? { request: anyBody } : {}),
+      // Senders at other services add parameters of their own.
       unknownQuery: 'ignored',
       responses: { 200: { text: 'The result of the handler', schema: anyValue }, ...errorResponses(404) },
       handler: (exchange) => callApp(deps, exchange),
