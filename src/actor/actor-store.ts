@@ -3,6 +3,7 @@ import { personKind } from '../app/kinds/person.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import { deleteWhereMany, type ManyRows } from '../store/delete-in-parts.ts'
 import type { LockedActor, Queries, Residence, Transaction } from '../store/store.ts'
+import type { Table, WithTables } from '../table/table.ts'
 import type { Actor } from './actor.ts'
 import {
   deleteCreator,
@@ -215,10 +216,15 @@ export async function lockActorsOf(tx: Transaction, creator: string): Promise<st
 /** More actors of one creator than one transaction deletes. A replacement leaves the others to the next one. */
 const maxReplaced = 10_000
 
+export interface Deletion extends WithTables {
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
 /** Deletes the actor's row, and by foreign keys and a trigger everything else of it. Rows of long lists are deleted later. */
-export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
+export async function deleteActor(tx: Transaction, id: string, { now, tables }: Deletion): Promise<boolean> {
   if (tx.isSharded) await deleteRemoteRows(tx, id)
-  await deleteWhereMany(tx, largeTables, id)
+  await deleteWhereMany(tx, largeTablesWith(tables), id)
   const deleted = await tx.get<{ creator: string }>('DELETE FROM actor WHERE id = $1 RETURNING creator', id)
   if (deleted === undefined) return false
   await deleteCreator(tx, { creator: deleted.creator, actorId: id })
@@ -230,7 +236,7 @@ export async function deleteActor(tx: Transaction, id: string, now: number): Pro
   return true
 }
 
-/** The tables that may have many rows of an actor, with the columns of their keys, and with the sizes of their long rows. */
+/** The tables of the core that may have many rows of an actor, with the columns of their keys, and with the sizes of their long rows. */
 const largeTables: readonly ManyRows[] = [
   { table: 'property', key: 'name', size: 'octet_length(value)' },
   { table: 'diff', key: 'peer_id, subscription_id, sequence', size: 'octet_length(data)' },
@@ -241,8 +247,14 @@ const largeTables: readonly ManyRows[] = [
   { table: 'job_entry', key: 'kind, job_id, number', size: 'COALESCE(octet_length(data), 0)' },
   { table: 'history', key: 'seq', size: 'COALESCE(octet_length(content), 0)' },
   { table: 'activity', key: 'at, id', size: '1' },
-  { table: 'file', key: 'name', size: '1' },
 ]
+
+function largeTablesWith(tables: readonly Table[]): readonly ManyRows[] {
+  return [
+    ...largeTables,
+    ...tables.flatMap(({ name, manyRows }) => (manyRows === undefined ? [] : [{ table: name, ...manyRows }])),
+  ]
+}
 
 /** Another life of an id begins, in which the actor did not come from another service. */
 export async function clearDeletionMarker(tx: Transaction, id: string): Promise<void> {

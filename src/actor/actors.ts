@@ -15,10 +15,12 @@ import { randomId, randomPassphrase } from '../secret/random.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
 import { open, seal } from '../secret/sealed.ts'
 import type { Store, Transaction } from '../store/store.ts'
+import type { WithTables } from '../table/table.ts'
 import { type Actor, creatorOfKind, defaultCreator, normalizeCreator, parseActorId } from './actor.ts'
 import {
   clearDeletionMarker,
   deleteActor,
+  type Deletion,
   findActor,
   findActorByCreator,
   findActorByProvenCreator,
@@ -75,7 +77,7 @@ export interface Created {
 /** Decides whether a request has the passphrase of an actor, and counts wrong attempts. */
 export type PassphraseJudge = (actor: Actor, isRight: () => boolean) => Promise<boolean>
 
-export interface ActorsDeps {
+export interface ActorsDeps extends WithTables {
   readonly store: Store
   readonly registry: Registry
   readonly keyRing: KeyRing
@@ -203,7 +205,7 @@ export class Actors {
     if (request.deleteExisting === true) {
       const replaced = await lockActorsOf(tx, actor.creator)
       await this.#deps.onDeleting(tx, replaced)
-      for (const id of replaced) await deleteActor(tx, id, this.#deps.now())
+      for (const id of replaced) await deleteActor(tx, id, this.#deletion())
     } else if (this.#deps.uniqueCreator) {
       const existing = await findActorByCreator(tx, actor.creator)
       if (existing !== null) return existing
@@ -248,9 +250,13 @@ export class Actors {
     await this.#deps.store.write(async (tx) => {
       if ((await lockActor(tx, id)).length === 0 || (await hasSession(tx, id))) return
       await this.#deps.onDeleting(tx, [id])
-      await deleteActor(tx, id, this.#deps.now())
+      await deleteActor(tx, id, this.#deletion())
     })
     this.#deps.deleteRemoved(id)
+  }
+
+  #deletion(): Deletion {
+    return { now: this.#deps.now(), tables: this.#deps.tables }
   }
 
   /** Returns the existing actor when the request has its passphrase. Throws otherwise. */
@@ -306,7 +312,7 @@ export class Actors {
     const deleted = await this.#deps.store.write(async (tx) => {
       if (!tx.isSharded) await this.purge(tx, now)
       await this.#deps.onDeleting(tx, await lockActor(tx, id))
-      return deleteActor(tx, id, now)
+      return deleteActor(tx, id, { now, tables: this.#deps.tables })
     })
     if (deleted) this.#deps.deleteRemoved(id)
     return deleted

@@ -8,7 +8,7 @@ import { Actors, type ActorsDeps } from './actors.ts'
 export type ActorModule = ReturnType<typeof createActors>
 
 export function createActors(runtime: Runtime, needs: Pick<ActorsDeps, 'deleteRemoved' | 'prove'>) {
-  const { config, registry, store, keyRing, log, now, handles } = runtime
+  const { config, registry, store, keyRing, log, now, handles, tables } = runtime
   /** Runs in the transaction that deletes the actors, before their rows are deleted. */
   const actorsDeleting = new DomainEvent<[tx: Transaction, actorIds: readonly string[]]>()
   const actors = new Actors({
@@ -18,6 +18,7 @@ export function createActors(runtime: Runtime, needs: Pick<ActorsDeps, 'deleteRe
     keyRing,
     log,
     now,
+    tables,
     uniqueCreator: config.uniqueCreator,
     indexedProperties: new Set(config.indexedProperties),
     handleOf: handles.of,

@@ -305,7 +305,7 @@ const laterKinds: readonly RecordKind[] = [
     where: `outcome = 'waiting'`,
     members: [
       text('queue', 'kind'),
-      text('webhook_id', 'job_id'),
+      text('queue_id', 'job_id'),
       integer('number'),
       text('id', 'entry_id'),
       text('type'),

@@ -234,10 +234,10 @@ async function drain(chunks: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of chunks) void chunk
 }
 
-async function deleteTrial({ store, deleteRemoved }: ReplaceDeps, trial: string): Promise<void> {
+async function deleteTrial({ store, tables, deleteRemoved }: ReplaceDeps, trial: string): Promise<void> {
   const isDeleted = await store.write(async (tx) => {
     await discardObjects(tx, trial)
-    return deleteArriving(tx, trial, store.now())
+    return deleteArriving(tx, trial, { now: store.now(), tables })
   })
   if (isDeleted) await deleteRemoved(trial)
 }

@@ -8,6 +8,7 @@ import { personKind } from '../app/kinds/person.ts'
 import {
   clearDeletionMarker,
   deleteActor,
+  type Deletion,
   insertActor,
   isCreatorFree,
   lockActor,
@@ -128,10 +129,10 @@ export async function progressOf(q: Queries, id: string): Promise<'absent' | 'be
 }
 
 /** Deletes an actor that has begun to arrive and is not here. False: no such actor exists. */
-export async function deleteArriving(tx: Transaction, id: string, now: number): Promise<boolean> {
+export async function deleteArriving(tx: Transaction, id: string, { now, tables }: Deletion): Promise<boolean> {
   if ((await lockResident(tx, id))?.residence !== 'arriving') return false
   await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, id, now)
-  await deleteActor(tx, id, now)
+  await deleteActor(tx, id, { now, tables })
   await clearDeletionMarker(tx, id)
   return true
 }
@@ -267,14 +268,14 @@ class Restore {
 
   /** @param begun Deletes only what this import has begun. Null: any unfinished actor. */
   async #deleteUnfinished(begun: string | null): Promise<void> {
-    const { store } = this.#deps
+    const { store, tables } = this.#deps
     const { id } = this.#header
     await store.write(async (tx) => {
       const isThere = (await lockActor(tx, id)).length > 0
       const found = isThere ? await importOf(tx, id) : null
       if (found === null || (begun !== null && found !== begun)) return
       await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, id, store.now())
-      await deleteActor(tx, id, store.now())
+      await deleteActor(tx, id, { now: store.now(), tables })
       await clearDeletionMarker(tx, id)
     })
   }

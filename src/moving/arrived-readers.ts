@@ -1,6 +1,7 @@
 /**
  * Readers of an arrived actor can read or receive what its owner stores later: relationships, companions and open invitations, the
- * readers of features such as webhooks, and its trustee, on whose behalf applications act. The old service states them and proves none, so the owner keeps them by choice (record 111).
+ * readers of features, and its trustee, on whose behalf applications act. The old service states them and proves none, so the
+ * owner keeps them by choice (record 111).
  */
 import { createHash } from 'node:crypto'
 import { setTrusteeRoot } from '../actor/actor-store.ts'

@@ -13,27 +13,29 @@ import { randomPassphrase } from '../secret/random.ts'
 import { seal } from '../secret/sealed.ts'
 import { arrivalPeerSecret, bindingOf, noticeSecret, trustToken } from '../secret/sealed-columns.ts'
 import type { Transaction } from '../store/store.ts'
+import type { Table, WithTables } from '../table/table.ts'
 import { findArrivalJob, insertArrivalJob, insertPeers } from './arrival-store.ts'
 
-type Arriving = RestoredRows & { readonly keyRing: KeyRing }
+type ArrivingDeps = WithTables & { readonly keyRing: KeyRing }
+type Arriving = RestoredRows & ArrivingDeps
 
-export function arrivingActor(keyRing: KeyRing, actorId: string, now: () => number): ArrivingActor {
+export function arrivingActor(deps: ArrivingDeps & { readonly now: () => number }, actorId: string): ArrivingActor {
   return {
     actorId,
     begin: async (tx, insert) => {
       // The worker that runs this keeps its claim.
       const job = await findArrivalJob(tx, actorId)
-      await deleteArriving(tx, actorId, now())
+      await deleteArriving(tx, actorId, { now: deps.now(), tables: deps.tables })
       await deleteHeldNotices(tx, actorId)
       if (!(await insert())) return false
       await setResidence(tx, actorId, 'arriving')
-      if (job !== null) await insertArrivalJob(tx, actorId, job, now())
+      if (job !== null) await insertArrivalJob(tx, actorId, job, deps.now())
       return true
     },
     insertKind: async (tx, kind, all) => {
       const insert = inserts.get(kind.kind)
       if (insert === undefined) return false
-      await insert(tx, actorId, kind, { ...all, keyRing })
+      await insert(tx, actorId, kind, { ...deps, ...all })
       return true
     },
   }
@@ -139,9 +141,9 @@ async function insertWaiting(
   tx: Transaction,
   actorId: string,
   kind: RecordKind,
-  { rows, given, now }: Arriving,
+  { rows, given, now, tables }: Arriving,
 ): Promise<void> {
-  for (const members of given) requireWaiting(kind.kind, members)
+  for (const members of given) requireWaiting(kind.kind, members, tables)
   if (rows.some((row) => row['kind'] === 'event'))
     await tx.run(
       `INSERT INTO job (actor_id, kind, id, last, created_at) VALUES ($1, 'event', '', 0, $2)
@@ -161,15 +163,16 @@ async function insertWaiting(
       ]),
     ),
   )
-  if (lengthened !== queues.size) throw unfit(kind.kind, 'webhook_id', 'the archive has no such webhook')
+  if (lengthened !== queues.size) throw unfit(kind.kind, 'queue_id', 'the archive does not have this queue')
   await insertRows(tx, kind, actorId, rows)
 }
 
 /** @throws ServiceError `invalid_value` */
-function requireWaiting(kind: string, members: ArchiveMembers): void {
+function requireWaiting(kind: string, members: ArchiveMembers, tables: readonly Table[]): void {
   const queue = recordText(members, kind, 'queue')
-  const isOfWebhook = recordText(members, kind, 'webhook_id') !== ''
-  if (queue !== (isOfWebhook ? 'webhook' : 'event')) throw unfit(kind, 'queue', 'it is not that of events or a webhook')
+  const isOfEvents = recordText(members, kind, 'queue_id') === ''
+  if (!(isOfEvents ? queue === 'event' : tables.some(({ queues }) => queues === queue)))
+    throw unfit(kind, 'queue', 'it is not that of events or of a feature')
   recordInteger(members, kind, 'number', 1)
   recordInteger(members, kind, 'hops', 0)
   if (!isObject(members.get('data') ?? known('null'))) throw unfit(kind, 'data', 'it is not an object')

@@ -381,7 +381,7 @@ export class Departures {
   }
 
   async #deleteContent(tx: Transaction, actorId: string): Promise<void> {
-    const { now } = this.#deps
+    const { now, tables } = this.#deps
     const actor = await lockResident(tx, actorId)
     const found = await findDeparture(tx, actorId)
     if (actor?.residence !== 'moved') return
@@ -392,7 +392,7 @@ export class Departures {
       })
     await deleteNoticesOfActors(tx, [actorId])
     await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, actorId, now())
-    await deleteActor(tx, actorId, now())
+    await deleteActor(tx, actorId, { now: now(), tables })
     const arrival = await findArrival(tx, actorId)
     if (arrival !== null) await deleteArrival(tx, arrival)
   }

@@ -171,7 +171,7 @@ export class Landings {
 
   /** Unpacks the archive. False: no arrival is left that may become the actor. */
   async #land({ actorId, attempts }: ClaimedJob): Promise<boolean> {
-    const { store, spool, keyRing } = this.#deps
+    const { store, spool, keyRing, tables } = this.#deps
     const arrival = await store.read((q) => findFirstMoved(q, actorId))
     if (arrival === null) {
       await this.#clear(actorId, async () => {})
@@ -187,7 +187,7 @@ export class Landings {
       await restoreActor(
         {
           ...this.#deps,
-          arriving: arrivingActor(keyRing, actorId, store.now),
+          arriving: arrivingActor({ keyRing, tables, now: store.now }, actorId),
           hasMissedChanges: false,
           completing: (tx, { trusteeRoot }) => this.#complete(tx, arrival, trusteeRoot),
         },
@@ -224,9 +224,9 @@ export class Landings {
 
   /** Deletes what was unpacked, in one transaction with `then`. */
   async #clear(actorId: string, then: (tx: Transaction) => Promise<void>): Promise<void> {
-    const { store, deleteLeftovers, log } = this.#deps
+    const { store, tables, deleteLeftovers, log } = this.#deps
     await store.write(async (tx) => {
-      await deleteArriving(tx, actorId, store.now())
+      await deleteArriving(tx, actorId, { now: store.now(), tables })
       await deleteHeldNotices(tx, actorId)
       await then(tx)
     })

@@ -3,6 +3,7 @@ import { lowerAscii } from '../actor/address.ts'
 import type { ActorPlace, ListedActor } from '../actor/actor-store.ts'
 import { byKey } from '../store/by-key.ts'
 import type { Queries, Store } from '../store/store.ts'
+import type { Table } from '../table/table.ts'
 
 /** Rows of one actor that are counted. With more, the counts are lower limits. */
 export const maxCounted = 1000
@@ -14,7 +15,7 @@ export interface ListedFacts {
   readonly items: number
   /** Bytes of the counted values and items. */
   readonly bytes: number
-  /** Bytes of all files. */
+  /** Bytes in objects, such as those of files. */
   readonly fileBytes: number
   readonly relationships: number
   /** Last use of a session or of a counted relationship, in Unix milliseconds. Null: never. */
@@ -63,7 +64,14 @@ export async function findActorsByCreator(
 }
 
 /** The counts of the actors, in one statement. A sharded database asks only the servers of these actors. */
-export async function findListedFacts(q: Queries, ids: readonly string[]): Promise<ReadonlyMap<string, ListedFacts>> {
+export async function findListedFacts(
+  q: Queries,
+  tables: readonly Table[],
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, ListedFacts>> {
+  const objects = tables.flatMap(({ name, storedBytes }) =>
+    storedBytes === undefined ? [] : [`COALESCE((SELECT u.${storedBytes} FROM ${name} u WHERE u.actor_id = r.id), 0)`],
+  )
   const some = (columns: string, table: string): string =>
     `(SELECT ${columns} FROM ${table} AS t WHERE t.actor_id = r.id LIMIT ${maxCounted}) AS part`
   const sizes = (table: string): string =>
@@ -74,7 +82,7 @@ export async function findListedFacts(q: Queries, ids: readonly string[]): Promi
       `SELECT r.id, (SELECT count(*) FROM ${some('1', 'property')}) AS "values",
          (SELECT count(*) FROM ${some('1', 'list_item')}) AS items,
          CAST((${sizes('property')}) + (${sizes('list_item')}) AS BIGINT) AS bytes,
-         COALESCE((SELECT u.bytes FROM file_usage u WHERE u.actor_id = r.id), 0) AS "fileBytes",
+         ${objects.join(' + ') || '0'} AS "fileBytes",
          (SELECT count(*) FROM ${some('1', 'trust')}) AS relationships,
          (${last('last_used_at', 'token_chain')}) AS "sessionAt", (${last('last_accessed', 'trust')}) AS "relationshipAt"
        FROM actor AS r WHERE ${named('r.id')}`,

@@ -18,12 +18,13 @@ interface OperatorNeeds {
 }
 
 export function createOperator(runtime: Runtime, needs: OperatorNeeds) {
-  const { store, now, log } = runtime
+  const { store, tables, now, log } = runtime
   const { auditLog, deliveries, jobs } = needs
   const reports = new Reports({
     suspension: needs.suspension,
     state: () => serviceState({ ...runtime, newestBackup: needs.newestBackup }),
     store,
+    tables,
     auditLog,
     now,
     backlog: () => deliveries.backlog(),

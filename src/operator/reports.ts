@@ -6,6 +6,7 @@ import { parseActorId } from '../actor/actor.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import { ServiceError } from '../errors.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
+import type { WithTables } from '../table/table.ts'
 import { actEntryOf, type OperatorAct } from './act-entry.ts'
 import { type ActorFacts, actorFacts } from './actor-facts.ts'
 import { findActorsBefore, findActorsByCreator, findListedFacts, type ListedFacts } from './actor-list.ts'
@@ -15,7 +16,7 @@ import { resumeActor, signOutEverywhere, suspendActor, type SuspensionDeps } fro
 import { redriveAll, type RedrivenWork } from './redrive.ts'
 import type { ServiceStateReport } from './service-state.ts'
 
-export interface ReportsDeps {
+export interface ReportsDeps extends WithTables {
   readonly store: CatchUpStore
   readonly auditLog: Pick<AuditLog, 'record'>
   readonly now: () => number
@@ -103,6 +104,7 @@ export class Reports {
     const facts = await this.#deps.store.read((q) =>
       findListedFacts(
         q,
+        this.#deps.tables,
         shown.map(({ id }) => id),
       ),
     )

@@ -1,6 +1,7 @@
 /** A table as the feature that owns it declares it. The lists of the core contain the tables of all features. */
 import type { Quota } from '../quota/quota.ts'
 import type { SealedColumn } from '../secret/sealed-columns.ts'
+import type { ManyRows } from '../store/delete-in-parts.ts'
 import type { Migration, Transaction } from '../store/store.ts'
 import type { Placement } from './placement.ts'
 import type { ContentKind, RecordKind } from './record-kind.ts'
@@ -21,6 +22,12 @@ export interface Table {
   readonly reader?: TableReader
   /** Its rows that are credentials, which end after a restore. */
   readonly credential?: TableCredential
+  /** The key of its rows after `actor_id`, when an actor may have so many that a deletion takes them in parts. */
+  readonly manyRows?: Omit<ManyRows, 'table' | 'where'>
+  /** The column with the bytes in objects of an actor, for operators. The table has at most one row of an actor. */
+  readonly storedBytes?: string
+  /** The kind of its rows in `job`, which have the same ids: the queues of what its rows send. */
+  readonly queues?: string
 }
 
 export interface TableReader {

@@ -93,7 +93,7 @@ describe('the removal of a list', () => {
 
     for (const [what, remove] of [
       ['deleting the list', (store: Store) => store.writeActor('a1', (tx) => deleteList(tx, notes))],
-      ['deleting its actor', (store: Store) => store.write((tx) => deleteActor(tx, 'a1', at))],
+      ['deleting its actor', (store: Store) => store.write((tx) => deleteActor(tx, 'a1', { now: at, tables: [] }))],
       ['clearing the list', (store: Store) => store.writeActor('a1', (tx) => clear(tx, notes, at))],
     ] as const) {
       it(`defers the deletion of more items to batches, after ${what}`, async () => {
@@ -136,7 +136,7 @@ describe('the removal of a list', () => {
         const store = await open()
         await addActor(store)
         await fill(store, 3000)
-        await store.write((tx) => deleteActor(tx, 'a1', at))
+        await store.write((tx) => deleteActor(tx, 'a1', { now: at, tables: [] }))
         const [held, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
         const other = store.write(async (tx) => {
           await tx.get('SELECT list FROM removed_list FOR UPDATE')

@@ -185,7 +185,7 @@ const valid: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
   waiting_event: {
     queue: 'webhook',
-    webhook_id: 'w1',
+    queue_id: 'w1',
     number: 1,
     id: 'e1',
     type: 'property_changed',

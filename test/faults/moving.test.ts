@@ -363,8 +363,8 @@ forEachService((start) => {
       const refusals: readonly (readonly [kind: string, members: object, reason: RegExp])[] = [
         ['waiting_event', { queue: 'move' }, /"queue" of a record of the kind waiting_event: it is not that of events/],
         ['waiting_event', { queue: 'webhook' }, /"queue" of a record of the kind waiting_event/],
-        ['waiting_event', { queue: 'webhook', webhook_id: 'x' }, /"webhook_id" .*: the archive has no such webhook/],
-        ['waiting_event', { webhook_id: 'x' }, /"queue" of a record/],
+        ['waiting_event', { queue: 'webhook', queue_id: 'x' }, /"queue_id" .*: the archive does not have this queue/],
+        ['waiting_event', { queue_id: 'x' }, /"queue" of a record/],
         ['waiting_event', { number: 0 }, /"number" .*: it is not an integer from 1 on/],
         ['waiting_event', { hops: -1 }, /"hops" .*: it is not an integer from 0 on/],
         ['waiting_event', { data: 7 }, /"data" .*: it is not an object/],

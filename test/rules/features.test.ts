@@ -1,19 +1,21 @@
 /** The list of features, and their order. */
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import { describe, it } from 'node:test'
 import { builtInFeature, type Feature } from '../../src/features/feature.ts'
 import { orderedFeatures } from '../../src/features/features.ts'
 import { builtInFeatures } from '../../src/features/list.ts'
 import { mayImport } from '../support/directions.ts'
 
+const src = join(import.meta.dirname, '..', '..', 'src')
+
 const named = (name: string, ...needs: string[]): Feature =>
   builtInFeature({ name, needs, start: () => ({ parts: undefined }) })
 
 describe('the list of features', () => {
   it('has each folder below src/features, under the name of the folder', () => {
-    const entries = readdirSync(join(import.meta.dirname, '..', '..', 'src', 'features'), { withFileTypes: true })
+    const entries = readdirSync(join(src, 'features'), { withFileTypes: true })
     const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
     assert.deepEqual(builtInFeatures.map(({ name }) => name).toSorted(), folders.toSorted())
   })
@@ -26,6 +28,57 @@ describe('the list of features', () => {
     const tables = builtInFeatures.flatMap((feature) => feature.tables.map(({ name }) => name))
     assert.deepEqual(tables, [...new Set(tables)])
   })
+})
+
+/** The statements, and declared rows, of other files that name a table of a feature. */
+export function namedTables(path: string, text: string, features: readonly Feature[]): string[] {
+  const others = features.filter(({ name }) => !path.startsWith(`features/${name}/`))
+  return others.flatMap(({ name, tables }) =>
+    tables.flatMap((table) => {
+      const statement = new RegExp(`\\b(?:FROM|JOIN|INTO|UPDATE)\\s+${table.name}\\b|\\btable: '${table.name}'`)
+      return statement.test(text) ? [`${path} names the table ${table.name} of ${name}`] : []
+    }),
+  )
+}
+
+describe('a file outside a feature', () => {
+  const files = globSync('**/*.ts', { cwd: src }).map((path) => path.replaceAll(sep, '/'))
+
+  it('names no table of the feature', () => {
+    assert.ok(files.length > 1000)
+    const found = files.flatMap((path) => namedTables(path, readFileSync(join(src, path), 'utf8'), builtInFeatures))
+    assert.deepEqual(found, [])
+  })
+
+  it('does not name webhooks, unless it is a list, a text of a language or an entry of the package', () => {
+    const naming = files.filter(
+      (path) => !path.startsWith('features/webhooks/') && /webhook/i.test(readFileSync(join(src, path), 'utf8')),
+    )
+    assert.deepEqual(naming.toSorted(), [
+      'features/config.ts',
+      'features/list.ts',
+      'handles.ts',
+      'pages/languages/english.ts',
+      'pages/languages/german.ts',
+    ])
+  })
+
+  for (const text of [
+    'SELECT url FROM webhook WHERE actor_id = $1',
+    'DELETE FROM\n  webhook WHERE actor_id = $1',
+    'INSERT INTO webhook (actor_id) VALUES ($1)',
+    "{ table: 'webhook', key: 'webhook_id' }",
+    'SELECT t.id FROM trust t JOIN webhook w ON w.actor_id = t.actor_id',
+  ])
+    it(`must not contain ${JSON.stringify(text)}`, () => {
+      assert.deepEqual(namedTables('a.ts', text, builtInFeatures), ['a.ts names the table webhook of webhooks'])
+      assert.deepEqual(namedTables('features/webhooks/a.ts', text, builtInFeatures), [])
+    })
+
+  for (const text of ['SELECT id FROM webhooks_before', "kinds: ['webhook']", '// Deletes from webhook senders'])
+    it(`may contain ${JSON.stringify(text)}`, () => {
+      assert.deepEqual(namedTables('a.ts', text, builtInFeatures), [])
+    })
 })
 
 describe('the rooms of features', () => {

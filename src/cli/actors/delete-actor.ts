@@ -12,6 +12,7 @@ import { isConfirmed as confirmed } from '../confirm.ts'
 import { withExistingStore } from '../existing-store.ts'
 import { loadApplication } from '../load-application.ts'
 import { print, printable, timeText } from '../output.ts'
+import { projectTables } from '../project/known-project.ts'
 import { UsageError } from '../usage-error.ts'
 
 export async function deleteActorByCommand(args: readonly string[]): Promise<number> {
@@ -48,7 +49,7 @@ async function deleteWithoutApplication(
   await store.write(async (tx) => {
     const locked = await lockActor(tx, actor.id)
     await notices.replaceNotices(tx, locked, deletionNoticesOfActors(tx, keyRing, locked))
-    await deleteActor(tx, actor.id, now())
+    await deleteActor(tx, actor.id, { now: now(), tables: projectTables().tables })
   })
 }
 

@@ -36,7 +36,13 @@ const records: RecordKind = {
 }
 
 export const fileTables: readonly Table[] = [
-  { name: 'file', place: placedByActor(), records, quotas: [fileBytesQuota, filesQuota] },
+  {
+    name: 'file',
+    place: placedByActor(),
+    records,
+    quotas: [fileBytesQuota, filesQuota],
+    manyRows: { key: 'name', size: '1' },
+  },
   // The number and size of an actor's files.
-  { name: 'file_usage', place: placedByActor() },
+  { name: 'file_usage', place: placedByActor(), storedBytes: 'bytes' },
 ]

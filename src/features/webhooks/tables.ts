@@ -62,6 +62,7 @@ export const webhookTable: Table = {
   sealed: [webhookSecrets],
   records,
   quotas: [webhooksQuota],
+  queues: 'webhook',
   reader: {
     kind: 'webhook',
     sql: `SELECT webhook_id AS id, description AS name, url AS address, '' AS relationship, 0 AS rules
