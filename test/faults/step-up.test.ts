@@ -16,6 +16,7 @@ import {
   signInAt,
   TestBrowser,
 } from '../support/sign-in.ts'
+import { seeded } from '../support/random.ts'
 import { SoftPasskey } from '../support/soft-passkey.ts'
 import { type Dump, dumpStore } from '../support/store-dump.ts'
 
@@ -370,6 +371,51 @@ forEachService((start) => {
       await signInWith(service, device, target.href, browser)
       const code = new URL((await browser.get(finish)).headers.get('location') ?? '').searchParams.get('code')
       assert.match(code ?? '', /^[\w-]{20,}$/)
+    })
+  })
+
+  describe('the time at which a provider asked the person', () => {
+    it('is in the past and a whole number, whatever the provider states (IDP-33)', async () => {
+      const idp = await provider()
+      const random = seeded(18)
+      const seconds = Math.floor(Date.now() / 1000)
+      const stated = [
+        ...Array.from({ length: 6 }, () => seconds - 60 + random.below(1_000_000) / 1_000_007),
+        ...[seconds + 86_400, 4e9, 1e13, 1e300, 9_007_199_254_740_991, seconds - 1e-7],
+        ...[0, -1, -1e300, -0.5],
+        ...['x', null, [], { a: 1 }, true, String(seconds)],
+      ]
+      let ahead = 0
+      const service = await start({ ...signInAt(idp), now: () => Date.now() + ahead })
+      const { store } = await service.app.running()
+      for (const time of stated) {
+        const { sub, email } = newPerson(idp)
+        const browser = new TestBrowser(service)
+        const begun = await browser.get('/oauth/login/acme')
+        const address = begun.headers.get('location') ?? ''
+        const { url } = await idp.signIn(address, sub)
+        const nonce = new URL(address).searchParams.get('nonce')
+        const issued = Math.floor((Date.now() + ahead) / 1000)
+        const times = { iat: issued, exp: issued + 60, auth_time: time }
+        const token = await idp.assertion({ sub, email, email_verified: true, nonce, ...times })
+        idp.answers.set('/token', (_, response) => {
+          response.setHeader('content-type', 'application/json')
+          response.end(JSON.stringify({ access_token: 'a', token_type: 'Bearer', id_token: token }))
+        })
+        const what = `auth_time ${JSON.stringify(time)}`
+        const answer = await browser.get(url.href)
+        idp.answers.delete('/token')
+        assert.equal(answer.status, 302, `${what}: ${await answer.text()}`)
+        const id = actorIn(answer)
+        const [chain] = await store.read((q) =>
+          q.all<{ at: number }>('SELECT authenticated_at AS at FROM token_chain WHERE actor_id = $1', id),
+        )
+        const at = chain?.at ?? Number.NaN
+        assert.ok(Number.isSafeInteger(at) && at >= 0 && at <= Date.now() + ahead, `${what}: ${at}`)
+        ahead += 5 * minute + 1
+        const late = await browser.post(`/${id}/www/apps`, { action: 'create_key', name: 'k', properties: 'read' })
+        assert.equal(late.status, 401, what)
+      }
     })
   })
 

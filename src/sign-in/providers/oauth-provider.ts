@@ -405,10 +405,11 @@ function otherMetadata(client: OpenIdClient, error: unknown): openidClient.Serve
   return (error.cause as { readonly body: openidClient.ServerMetadata }).body
 }
 
-/** Reads when the provider asked the person (OpenID Connect Core section 2). */
+/** Reads when the provider asked the person (OpenID Connect Core section 2). Some providers state fractions of seconds. */
 function authenticationIn(claims: IdTokenClaims | null): Pick<Person, 'authenticatedAt'> {
   const seconds = claims?.['auth_time']
-  return typeof seconds === 'number' && Number.isFinite(seconds) ? { authenticatedAt: seconds * 1000 } : {}
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds)) return {}
+  return { authenticatedAt: Math.max(0, Math.floor(seconds * 1000)) }
 }
 
 /**
