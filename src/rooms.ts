@@ -110,7 +110,8 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogues: 
   })
   const mcp = createMcp(runtime, { catalogues, permission, property, approvals: peers.operation.approvals, auditLog })
   const embedding = createEmbedding(runtime, { ...tokenModule, ...authorizationServer, ...signIn, actors })
-  const operator = createOperator(runtime, { ...signIn, ...peers.publication, ...base.job, auditLog, ...forOperators })
+  const ofActors = { ...limits, ...tokenModule, actors, auditLog, ...forOperators }
+  const operator = createOperator(runtime, { ...signIn, ...peers.publication, ...base.job, ...ofActors })
   const rooms = {
     ...runtime,
     ...limits,

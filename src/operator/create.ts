@@ -3,6 +3,7 @@ import type { Runtime } from '../runtime.ts'
 import type { FirstOperator } from '../sign-in/operators/first-operator.ts'
 import type { Operators } from '../sign-in/operators/operators.ts'
 import { OperatorActs } from './operator-acts.ts'
+import { AccountActs, type AccountActsDeps } from './account-acts.ts'
 import { Heartbeat } from './processes.ts'
 import { Reports, type ReportsDeps } from './reports.ts'
 import { serviceState, type ServiceStateDeps } from './service-state.ts'
@@ -17,7 +18,11 @@ interface OperatorNeeds {
   readonly newestBackup: ServiceStateDeps['newestBackup']
 }
 
-export function createOperator(runtime: Runtime, needs: OperatorNeeds) {
+interface AccountNeeds extends Pick<AccountActsDeps, 'actors' | 'oneTime' | 'resetLimits'> {
+  readonly resets: { forget(): void; follow(): Promise<void> }
+}
+
+export function createOperator(runtime: Runtime, needs: OperatorNeeds & AccountNeeds) {
   const { store, tables, now, log } = runtime
   const { auditLog, deliveries, jobs } = needs
   const reports = new Reports({
@@ -33,5 +38,10 @@ export function createOperator(runtime: Runtime, needs: OperatorNeeds) {
       jobs.wake()
     },
   })
-  return { reports, operatorActs: new OperatorActs({ ...needs, log }), heartbeat: new Heartbeat(runtime) }
+  return {
+    reports,
+    operatorActs: new OperatorActs({ ...needs, log }),
+    accountActs: new AccountActs({ ...runtime, ...needs }),
+    heartbeat: new Heartbeat({ ...runtime, follow: () => needs.resets.follow() }),
+  }
 }

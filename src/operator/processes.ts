@@ -29,6 +29,8 @@ export interface HeartbeatDeps {
   readonly store: Pick<Store, 'write' | 'now'>
   readonly timers: Timers
   readonly log: Pick<Log, 'warn'>
+  /** Runs with each sign of life: reads what operators changed for all processes. */
+  readonly follow?: () => Promise<void>
 }
 
 /** Stores the sign of life of this process twice a minute, from the first `wake` on. */
@@ -54,12 +56,13 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<number> {
-    const { store, log } = this.#deps
+    const { store, log, follow } = this.#deps
     const now = store.now()
     this.#startedAt ??= now
     const row = { id: this.#id, release: shownRelease(), host: hostname(), startedAt: this.#startedAt, seenAt: now }
     try {
       await store.write((tx) => storeProcess(tx, row), { durability: 'relaxed' })
+      await follow?.()
       this.#isFailing = false
     } catch (error) {
       if (!this.#isFailing) log.warn({ error }, 'Cannot store the sign of life of this process')

@@ -7,7 +7,7 @@ import { countJobs } from '../job/job-store.ts'
 import type { Queries, Store, StoreUsage } from '../store/store.ts'
 import { findProcesses, type RunningProcess, silentMs } from './processes.ts'
 
-/** What needs attention. Pages have the words of each kind. */
+/** A problem that needs attention. Pages have the words of each kind. */
 export type StateFinding =
   | { readonly kind: 'plainHttp' }
   | { readonly kind: 'everyAddress' }
@@ -90,7 +90,7 @@ async function oldestMail(q: Queries): Promise<number | null> {
   return row?.since ?? null
 }
 
-/** What settings leave open in production, as `troupe doctor` names it. */
+/** Problems of the settings in production, as `troupe doctor` names them. */
 async function settingFindings({ store, baseUrl, config }: ServiceStateDeps): Promise<StateFinding[]> {
   const found: StateFinding[] = []
   const known = await otherKnownAddress(store, baseUrl)

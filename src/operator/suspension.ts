@@ -63,7 +63,8 @@ async function lockKnown(tx: Transaction, id: string): Promise<Resident> {
   return actor
 }
 
-function record(
+/** Writes the entry of an act of an operator in the transaction of the act. */
+export function record(
   tx: Transaction,
   now: number,
   { id, act, path }: { readonly id: string; readonly act: OperatorAct; readonly path: string },

@@ -13,6 +13,10 @@ export class Buckets {
     return this.#emptyAt.size
   }
 
+  clear(): void {
+    this.#emptyAt.clear()
+  }
+
   emptyAt(key: string): number {
     return this.#emptyAt.get(key) ?? 0
   }

@@ -62,6 +62,11 @@ export class FailedAttempts {
     this.#deps = deps
   }
 
+  /** Forgets the failures that this process knows. The next failure reads those of the store. */
+  forget(): void {
+    this.#failures.clear()
+  }
+
   /**
    * Refuses a sender that has too many failures. A count that follows without an `await` in between is exact.
    *

@@ -39,6 +39,34 @@ export async function guardActor(tx: Transaction, actorId: string, until: number
   await tx.run('UPDATE actor SET guarded_until = $2 WHERE id = $1 AND guarded_until < $2', actorId, until)
 }
 
+/** Ends what `guardActor` began. */
+export async function releaseActor(tx: Transaction, actorId: string): Promise<void> {
+  await tx.run('UPDATE actor SET guarded_until = 0 WHERE id = $1', actorId)
+}
+
+/** Returns how many of the buckets existed. */
+export async function deleteBuckets(tx: Transaction, keys: readonly string[]): Promise<number> {
+  let deleted = 0
+  for (const key of keys) deleted += await tx.run('DELETE FROM rate_limit WHERE key = $1', key)
+  return deleted
+}
+
+const lastReset = 'limits_reset'
+
+/** When limits were reset last, in Unix milliseconds. Null: never. */
+export async function findLastReset(q: Queries): Promise<number | null> {
+  const row = await q.get<{ value: string }>('SELECT value FROM setting WHERE name = $1', lastReset)
+  return row === undefined ? null : Number(row.value)
+}
+
+export async function storeReset(tx: Transaction, now: number): Promise<void> {
+  await tx.run(
+    'INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value',
+    lastReset,
+    String(now),
+  )
+}
+
 /** Deletes at most `limit` empty buckets, which no longer limit anything. Returns how many. */
 export async function purgeBuckets(tx: Transaction, now: number, limit: number): Promise<number> {
   return tx.run(

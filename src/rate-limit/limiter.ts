@@ -85,6 +85,11 @@ export class Limiter {
       : rateLimitHeaders(limitName(tightest.bucket.limit), tightest.bucket.rate, tightest.standing)
   }
 
+  /** Forgets which buckets of the store are full, so that the next request asks the store. */
+  forget(): void {
+    this.#known.clear()
+  }
+
   /** Resolves when the current purge has ended. */
   settled(): Promise<void> {
     return this.#purging

@@ -20,6 +20,7 @@ import { HostProvider } from './host/host-provider.ts'
 import { HostSignIn } from './host/host-sign-in.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
 import type { LocalPages } from './local/local-server.ts'
+import { OwnerLinks } from './owner-links.ts'
 import { FirstOperator } from './operators/first-operator.ts'
 import { Operators } from './operators/operators.ts'
 import { PasskeyActs } from './acts/passkey-acts.ts'
@@ -102,6 +103,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
     closeProviders: close,
     operators: operators,
     firstOperator: new FirstOperator({ operators, store }),
+    ownerLinks: new OwnerLinks({ store, oneTime, tokens, operators }),
     passwordAccess,
     passwordAccessActs: new PasswordAccessActs({ passwordAccess, signInAge }),
     passkeyActs: new PasskeyActs({ passkeys, signInAge }),

@@ -3,7 +3,19 @@ import { randomToken } from '../secret/random.ts'
 import type { ChainKind } from './token-text.ts'
 
 /** How a chain began. Owners recognize their sessions by it. */
-export type Beginning = 'web' | 'spa' | 'mobile' | 'native' | 'passphrase' | 'email' | 'import' | 'mcp' | 'key' | 'host'
+export type Beginning =
+  | 'web'
+  | 'spa'
+  | 'mobile'
+  | 'native'
+  | 'passphrase'
+  | 'email'
+  | 'import'
+  | 'mcp'
+  | 'key'
+  | 'host'
+  /** A link of an operator. */
+  | 'operator'
 
 /** The client of a chain, and the reach of its tokens. */
 export interface ClientGrant {

@@ -158,6 +158,11 @@ export async function purgeOneTime(tx: Transaction, now: number, limit: number):
   )
 }
 
+/** Deletes the records of an actor for one purpose, on every server of a sharded database. */
+export async function deletePurposeOf(tx: Transaction, actorId: string, purpose: string): Promise<void> {
+  await tx.run('DELETE FROM one_time WHERE actor_id = $1 AND purpose = $2', actorId, purpose)
+}
+
 /** Deletes the records of a deleted actor on every server of a sharded database. A plain one has deleted them with the actor. */
 export async function deleteRecordsOf(tx: Transaction, actorId: string): Promise<void> {
   await tx.run('DELETE FROM one_time WHERE actor_id = $1', actorId)

@@ -47,6 +47,8 @@ export type RecordPurpose =
   | 'device_code'
   /** The code that the owner enters for a device. */
   | 'user_code'
+  /** A link with which an operator lets a locked-out owner sign in. */
+  | 'owner_link'
   /** Finds the owner of a recovery code. */
   | 'recovery_code'
   /** Record of a presented assertion, inserted as already used. */
@@ -68,6 +70,7 @@ export const lifetimes: Readonly<Record<RecordPurpose, number>> = {
   email_link: 600,
   device_code: 600,
   user_code: 600,
+  owner_link: 3600,
   // A hundred years: the code ends with its use.
   recovery_code: 3_155_760_000,
   assertion: 900,

@@ -100,6 +100,8 @@ const costs: Readonly<Record<string, Cost>> = {
   deviceForm: { statements: 1, rules: 0 },
   operatorTeam: { statements: 1, rules: 0 },
   operatorTeamForm: { statements: 1, rules: 0 },
+  ownerLink: { statements: 1, rules: 0 },
+  ownerLinkForm: { statements: 0, rules: 0 },
   operatorStatus: { statements: 1, rules: 0 },
   operatorActors: { statements: 1, rules: 0 },
   operatorActor: { statements: 1, rules: 0 },

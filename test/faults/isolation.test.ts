@@ -118,7 +118,7 @@ forEachService((start) => {
           // Services in a move present its token, and every other bearer token is that of no move.
           const isOfNoMove = ofMoves.has(route.id) && /^Bearer [!-~]+$/.test(own['authorization'] ?? '')
           // The service has no open link, which only a request from its own page learns.
-          const ofPage = route.id === 'firstOperatorForm' ? 410 : sampleOf(route).status
+          const ofPage = ['firstOperatorForm', 'ownerLinkForm'].includes(route.id) ? 410 : sampleOf(route).status
           assert.equal(response.status, isOfNoMove ? 404 : ofPage)
           assertHoldsNothingOf(world.victim, JSON.stringify([...response.headers]), route.id)
           // Most callers get the same document, which may be long.

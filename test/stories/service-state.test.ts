@@ -1,5 +1,5 @@
 /* cspell:ignore Prozess gibt kein Lebenszeichen */
-/** What the status page of operators knows about the whole service: its processes, its space, its backups and its mail. */
+/** The state of the whole service for operators: its processes, its space, its backups and its mail. */
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { describe, it } from 'node:test'

@@ -66,6 +66,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   operatorTeamForm: { path: '/admin/operators', form: { action: 'add', name: 'ada@example.com' }, status: 404 },
   firstOperator: { path: '/admin/first', status: 410 },
   firstOperatorForm: { path: '/admin/first', form: { code: 'none' }, status: 403 },
+  ownerLink: { path: '/oauth/owner-link', status: 410 },
+  ownerLinkForm: { path: '/oauth/owner-link', form: { code: 'none' }, status: 403 },
   operatorStatus: { path: '/admin', status: 404 },
   operatorActors: { path: '/admin/actors', status: 404 },
   operatorActor: { path: '/admin/actors/:actor', status: 404 },

@@ -28,6 +28,8 @@ export type OwnerEvent = { readonly actorId: string } & (
   | { readonly kind: 'invitation'; readonly peerId: string }
   | { readonly kind: 'move_started' | 'move_finished'; readonly to: string }
   | { readonly kind: 'export' }
+  /** An operator made a link with which the owner, or who has it, signs in. */
+  | { readonly kind: 'sign_in_link' }
   /** A change came near a quota. */
   | { readonly kind: 'quota' }
 )

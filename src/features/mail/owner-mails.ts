@@ -51,6 +51,8 @@ export class OwnerMails {
         return this.#move(event)
       case 'export':
         return this.#send(actorId, 'export', '/activity', ({ mail }) => mail.exported(this.#service))
+      case 'sign_in_link':
+        return this.#send(actorId, 'new_device', '/activity', ({ mail }) => mail.operatorLink(this.#service))
       case 'quota':
         this.#deps.nearQuota(actorId)
         return Promise.resolve()

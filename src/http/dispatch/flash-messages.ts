@@ -29,6 +29,8 @@ const flashMessages = [
   'actorSuspended',
   'actorResumed',
   'signedOutEverywhere',
+  'limitsReset',
+  'accountOfOwnerDeleted',
   'operatorBegun',
   'operatorAdded',
   'operatorRemoved',

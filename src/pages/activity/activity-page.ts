@@ -265,6 +265,9 @@ const operatorActs: ReadonlyMap<string, Act> = new Map([
   ['suspend', 'suspend'],
   ['resume', 'resume'],
   ['sign-out', 'signOutEverywhere'],
+  ['sign-in-link', 'makeSignInLink'],
+  ['reset-limits', 'resetLimits'],
+  ['delete', 'deleteAccount'],
 ])
 
 /** Acts by the first segment of the path. */

@@ -150,7 +150,7 @@ function capital(text: string): string {
 }
 
 /** How sessions begin. The messages have the words. */
-const beginnings = ['web', 'spa', 'mobile', 'native', 'passphrase', 'email', 'import', 'host'] as const
+const beginnings = ['web', 'spa', 'mobile', 'native', 'passphrase', 'email', 'import', 'host', 'operator'] as const
 
 async function groupsOf(
   deps: AppPageDeps,

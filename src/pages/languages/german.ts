@@ -72,6 +72,8 @@ const notices = (noun: Declined): Messages['notices'] => ({
   actorSuspended: 'Gesperrt.',
   actorResumed: 'Sperre aufgehoben.',
   signedOutEverywhere: 'Auf allen Geräten abgemeldet.',
+  limitsReset: 'Grenzwerte zurückgesetzt.',
+  accountOfOwnerDeleted: 'Konto gelöscht.',
   operatorBegun: 'Sie betreiben jetzt diesen Dienst.',
   operatorAdded: 'Person hinzugefügt.',
   operatorRemoved: 'Person entfernt.',
@@ -415,6 +417,14 @@ const mail: Messages['mail'] = {
       'Wenn Sie das waren, ignorieren Sie diese Nachricht. Sonst melden Sie das Gerät ab und prüfen Sie, wie Sie sich anmelden.',
     ],
     action: 'Ihre Geräte ansehen',
+  }),
+  operatorLink: ({ service }) => ({
+    subject: `Ein Link zur Anmeldung bei ${service}`,
+    lines: [
+      'Eine Person, die den Dienst betreibt, hat einen Link erstellt. Er meldet innerhalb einer Stunde einmal bei Ihrem Konto an.',
+      'Wenn Sie nicht darum gebeten haben, öffnen Sie die Aktivität und fragen Sie, wer ihn erstellt hat.',
+    ],
+    action: 'Aktivität ansehen',
   }),
   failing: ({ service, peer }) => ({
     subject: `${service}: Eine Verbindung erhält Ihre Änderungen nicht`,
@@ -1801,6 +1811,30 @@ const operatorPages: Omit<
   signOutEverywhere: 'Auf allen Geräten abmelden',
   signOutEverywhereText:
     'Die Person meldet sich auf jedem Gerät neu an. Verbundene Apps und API-Schlüssel funktionieren weiter.',
+  signInLink: 'Link zur Anmeldung erstellen',
+  signInLinkText:
+    'Für eine Person, die sich auf keinem Weg mehr anmelden kann. Der Link gilt einmal, eine Stunde lang, und beendet den vorigen. Wer ihn hat, kann alles tun, was die Person tun kann. Sie sieht in der Aktivität, dass Sie ihn erstellt haben, und bekommt eine Nachricht.',
+  signInLinkMade: 'Link zur Anmeldung',
+  signInLinkPass:
+    'Geben Sie ihn nur der Person selbst, und prüfen Sie, wer sie ist. Er wird nicht noch einmal angezeigt.',
+  resetLimits: 'Grenzwerte zurücksetzen',
+  resetLimitsText:
+    'Beendet, was fehlgeschlagene Anmeldungen und zu viele Anfragen über dieses Konto gezählt haben. Andere Prozesse bemerken es innerhalb von 30 Sekunden.',
+  sender: 'IP-Adresse der Person (freiwillig)',
+  senderText: 'Auch die Grenzwerte dieser Adresse enden, zum Beispiel 192.0.2.7.',
+  senderInvalid: 'Geben Sie eine IP-Adresse ein, oder lassen Sie das Feld leer.',
+  deleteAccount: 'Konto löschen',
+  deleteAccountText:
+    'Alle Daten, Beziehungen, Apps und Schlüssel werden gelöscht. Verbundene werden benachrichtigt. Nur eine Sicherung kann sie zurückbringen.',
+  confirmation: (id) => html`Geben Sie zur Bestätigung <code class="inline">${id}</code> ein`,
+  confirmationWrong: 'Das ist nicht die Kennung dieses Kontos.',
+  ownerLinkTitle: 'Anmelden mit einem Link des Betriebs',
+  ownerLinkText: (name) => html`Dieser Link meldet Sie einmal beim Konto <strong>${name}</strong> an.`,
+  ownerLinkNext:
+    'Fügen Sie danach einen Passkey oder einen anderen Weg zur Anmeldung hinzu. Ignorieren Sie den Link, wenn Sie nicht darum gebeten haben.',
+  ownerLinkButton: 'Anmelden',
+  ownerLinkEnded:
+    'Dieser Link gilt nicht mehr: Er wurde verwendet, ein neuerer hat ihn ersetzt, oder er ist älter als eine Stunde. Bitten Sie den Betrieb dieses Dienstes um einen anderen.',
   team: 'Betrieb',
   teamText:
     'Wer diese Seiten öffnen darf. Jede Person ist durch eine Anmeldung benannt: eine bestätigte Adresse, eine Kennung bei einem Anbieter oder einen Passkey.',
@@ -1939,6 +1973,7 @@ const devices: Messages['devices'] = {
   email: 'E-Mail',
   import: 'Importiert',
   host: 'Anwendung',
+  operator: 'Link von einer Person, die den Dienst betreibt',
   signOutOthers: 'Andere Geräte abmelden …',
   signOutOthersText: (others) =>
     plural(others, {
@@ -2053,6 +2088,9 @@ const didActs: Messages['didActs'] = {
   suspend: 'hat dieses Konto gesperrt',
   resume: 'hat die Sperre dieses Kontos aufgehoben',
   signOutEverywhere: 'hat Sie auf allen Geräten abgemeldet',
+  makeSignInLink: 'hat einen Link erstellt, der einmal bei Ihrem Konto anmeldet',
+  resetLimits: 'hat die Grenzwerte Ihres Kontos zurückgesetzt',
+  deleteAccount: 'hat ein Konto gelöscht',
   listActions: 'hat die Aktionen aufgelistet',
   runAction: (name) => `hat die Aktion ${quote(name)} ausgeführt`,
   listFiles: 'hat die Dateien aufgelistet',
@@ -2106,6 +2144,9 @@ const toActs: Messages['toActs'] = {
   suspend: 'dieses Konto sperren',
   resume: 'die Sperre dieses Kontos aufheben',
   signOutEverywhere: 'Sie auf allen Geräten abmelden',
+  makeSignInLink: 'einen Link erstellen, der einmal bei Ihrem Konto anmeldet',
+  resetLimits: 'die Grenzwerte Ihres Kontos zurücksetzen',
+  deleteAccount: 'ein Konto löschen',
   listActions: 'Aktionen auflisten',
   runAction: (name) => `Aktion ${quote(name)} ausführen`,
   listFiles: 'Dateien auflisten',

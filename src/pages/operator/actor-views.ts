@@ -3,12 +3,12 @@ import { quotaCard } from '../settings/quotas.ts'
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
-import { confirmation } from '../shared/forms.ts'
-import type { PageContext } from '../shared/layout.ts'
+import { confirmation, copyButton } from '../shared/forms.ts'
+import { forgeryField, page, type PageContext } from '../shared/layout.ts'
 import { exactView, momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
 import { operatorPage } from './operator-layout.ts'
-import type { ListedActorRow, OperatorActorsValues, OperatorActorValues } from './values.ts'
+import type { ListedActorRow, OperatorActorsValues, OperatorActorValues, OwnerLinkValues } from './values.ts'
 
 type Words = Messages['operator']
 
@@ -56,6 +56,7 @@ export function operatedActorPage(values: OperatorActorValues, context: PageCont
 <p class="lead">${is_proven ? words.proven : words.unproven}</p>
 ${is_suspended ? html`<p class="notice"><strong>${words.suspended}.</strong> ${words.suspendedText}</p>` : ''}
 <p>${words.seen}</p>
+${linkCard(values, context.messages)}
 <section class="card" aria-labelledby="facts"><h2 id="facts">${words.facts}</h2><dl class="facts">
 <dt>${words.id}</dt><dd><code>${id}</code></dd>
 <dt>${words.actorColumns.created}</dt><dd>${exactView(created)}</dd>
@@ -80,5 +81,50 @@ function actions(values: OperatorActorValues, messages: Messages): Html {
     )
   return html`${form('redrive', words.redrive, words.redriveText, words.redriveButton)}
 ${form('sign_out', words.signOutEverywhere, words.signOutEverywhereText)}
-${values.is_suspended ? form('resume', words.resume, words.resumeText) : values.is_own ? '' : form('suspend', words.suspend, words.suspendText)}`
+${values.is_suspended ? form('resume', words.resume, words.resumeText) : values.is_own ? '' : form('suspend', words.suspend, words.suspendText)}
+${values.is_own || values.is_suspended ? '' : form('sign_in_link', words.signInLink, words.signInLinkText)}
+${typedForm(values, { action: 'reset_limits', summary: words.resetLimits, text: words.resetLimitsText, field: 'sender', label: words.sender, hint: words.senderText })}
+${values.is_own ? '' : typedForm(values, { action: 'delete', summary: words.deleteAccount, text: words.deleteAccountText, field: 'confirmation', label: words.confirmation(values.id), isDanger: true })}`
+}
+
+function linkCard({ sign_in_link }: OperatorActorValues, messages: Messages): Html | string {
+  if (sign_in_link === null) return ''
+  const { operator: words } = messages
+  return html`<section class="card urgent" role="status" tabindex="-1" autofocus aria-labelledby="made-link"><h2 id="made-link">${words.signInLinkMade}</h2>
+<p>${words.signInLinkPass}</p>
+<dl class="facts"><dt>${words.signInLinkMade}</dt><dd><code id="link-text">${sign_in_link}</code></dd></dl>
+${copyButton('link-text', words.signInLinkMade, messages)}</section>`
+}
+
+interface TypedForm {
+  readonly action: string
+  readonly summary: string
+  readonly text: string
+  /** Name and id of the only field. */
+  readonly field: string
+  readonly label: string | Html
+  readonly hint?: string
+  readonly isDanger?: boolean
+}
+
+/** An act for which the operator types something. It unfolds, and stays open when the field was refused. */
+function typedForm(
+  values: OperatorActorValues,
+  { action, summary, text, field, label, hint, isDanger = false }: TypedForm,
+): Html {
+  const error = values.error_field === field ? values.error : null
+  return html`<details class="card"${error === null ? '' : html` open`}><summary>${summary}</summary>
+<p>${text}</p>
+<form method="post" action="${values.form_action}">${forgeryField(values)}<input type="hidden" name="action" value="${action}">
+${formField({ id: field, name: field, label, value: '', error, isOnlyMessage: true, ...(hint === undefined ? {} : { hint }), attributes: { ...verbatim, required: isDanger, maxlength: '128' } })}
+<button${isDanger ? html` class="danger"` : ''} type="submit">${summary}</button></form></details>`
+}
+
+export function ownerLinkPage(values: OwnerLinkValues, { messages }: PageContext): Html {
+  const { operator: words } = messages
+  return page(
+    { ...values, title: words.ownerLinkTitle, messages },
+    html`<section class="card"><h1>${words.ownerLinkTitle}</h1><p class="lead">${words.ownerLinkText(values.creator)}</p><p>${words.ownerLinkNext}</p>
+<form method="post" action="${values.action}"><input type="hidden" name="code" value="${values.code}"><button type="submit">${words.ownerLinkButton}</button></form></section>`,
+  )
 }

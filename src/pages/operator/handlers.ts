@@ -7,10 +7,14 @@ import { optional, stringField } from '../../json/fields.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import { type FlashMessage, noticeCookie } from '../../http/dispatch/flash-messages.ts'
 import type { OperatorExchange } from '../../http/dispatch/route.ts'
+import { acceptsPages } from '../../http/edge/accepts.ts'
+import { sourceOf } from '../../http/edge/client-address.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { type HttpResponse, redirect } from '../../http/edge/response.ts'
+import { ServiceError } from '../../errors.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { maxCounted } from '../../operator/actor-list.ts'
+import type { AccountActs } from '../../operator/account-acts.ts'
 import type { OperatorAct } from '../../operator/act-entry.ts'
 import type { ReportedActor, Reports } from '../../operator/reports.ts'
 import type { ServiceStateReport, StateFinding } from '../../operator/service-state.ts'
@@ -19,6 +23,7 @@ import type { KeyRing } from '../../secret/key-ring.ts'
 import type { Continued } from '../../runtime.ts'
 import type { Messages } from '../languages/language.ts'
 import { showPage } from '../shared/page.ts'
+import { errorText, explained, pageRefusal } from '../shared/error-text.ts'
 import { formRefusal } from '../shared/refused-on-page.ts'
 import { restoredDataOf } from '../activity/restored-data.ts'
 import { type Moment, momentOf } from '../shared/time.ts'
@@ -39,6 +44,7 @@ export interface OperatorPageDeps extends OperatorValuesDeps {
   readonly reports: Reports
   readonly metrics: Pick<Metrics, 'summary'>
   readonly keyRing: KeyRing
+  readonly accountActs: AccountActs
   readonly quotaUses: (actorId: string) => Promise<readonly QuotaUse[]>
   readonly continued: Continued | null
   readonly pages: {
@@ -187,7 +193,12 @@ function actorRow(
   }
 }
 
-export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchange<'id'>): Promise<HttpResponse> {
+export async function showOperatedActor(
+  deps: OperatorPageDeps,
+  exchange: Exchange<'id'>,
+  shown: { readonly link?: string; readonly refused?: ServiceError } = {},
+): Promise<HttpResponse> {
+  const { link = null, refused = null } = shown
   const facts = await deps.reports.actor(exchange.params.id, actOf(exchange))
   const uses = await deps.quotaUses(facts.id)
   const momentAt = moments(deps, exchange)
@@ -214,8 +225,12 @@ export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchan
       subscribed: facts.subscriptions.toPeers,
       sessions: facts.sessions.count,
       quotas: quotaRows(uses),
+      sign_in_link: link,
+      error_field: refused === null ? null : (refused.detail.field ?? null),
+      error: refused === null ? null : errorText(refused, deps.languages.of(exchange.request)),
       form_action: `${values.root}/actors/${facts.id}`,
     }),
+    refused?.status,
   )
 }
 
@@ -225,8 +240,70 @@ export async function changeActor(
 ): Promise<HttpResponse> {
   const sent = await exchange.body()
   const { id } = exchange.params
-  const notice = await act(deps, exchange, sent.get('action'))
+  const action = sent.get('action')
+  const by = { ...exchange.operator, device: exchange.device }
+  if (action === 'sign_in_link')
+    return showOperatedActor(deps, exchange, { link: await deps.accountActs.signInLink(id, by) })
+  if (action === 'reset_limits' || action === 'delete') {
+    try {
+      await actOnAccount(deps, { id, by, action, sent })
+    } catch (error) {
+      const isShown =
+        error instanceof ServiceError && error.detail.field !== undefined && acceptsPages(exchange.request)
+      if (!isShown) throw error
+      return showOperatedActor(deps, exchange, { refused: error })
+    }
+    const [path, done] =
+      action === 'delete' ? ['', 'accountOfOwnerDeleted' as const] : [`/${id}`, 'limitsReset' as const]
+    return { ...redirect(302, `${deps.baseUrl}/admin/actors${path}`), cookies: [noticeCookie(done)] }
+  }
+  const notice = await act(deps, exchange, action)
   return { ...redirect(302, `${deps.baseUrl}/admin/actors/${id}`), cookies: [noticeCookie(notice)] }
+}
+
+/** @throws ServiceError `bad_request` with the field that is wrong */
+async function actOnAccount(
+  { accountActs }: OperatorPageDeps,
+  {
+    id,
+    by,
+    action,
+    sent,
+  }: {
+    readonly id: string
+    readonly by: Parameters<AccountActs['delete']>[2]
+    readonly action: 'reset_limits' | 'delete'
+    readonly sent: Params
+  },
+): Promise<void> {
+  if (action === 'delete') {
+    await explaining(
+      accountActs.delete(id, sent.get('confirmation') ?? '', by),
+      ({ operator }) => operator.confirmationWrong,
+    )
+    return
+  }
+  const typed = (sent.get('sender') ?? '').trim()
+  const source = typed === '' ? null : sourceOf({ header: () => undefined, remoteAddress: typed }, 0)
+  if (typed !== '' && source === null)
+    throw pageRefusal(
+      'bad_request',
+      'Enter an IP address, or leave it empty.',
+      ({ operator }) => operator.senderInvalid,
+      {
+        field: 'sender',
+      },
+    )
+  await accountActs.resetLimits(id, by, source)
+}
+
+/** Adds the words of pages to the refusal of a field. */
+async function explaining(work: Promise<void>, words: (messages: Messages) => string): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    throw error instanceof ServiceError && error.detail.field !== undefined ? explained(error, words) : error
+  }
 }
 
 async function act(

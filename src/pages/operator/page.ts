@@ -1,7 +1,7 @@
 /** The pages of operators. */
 import type { PageGroup } from '../shared/page-group.ts'
 import { operatorStyle } from './style.ts'
-import { operatedActorPage, operatedActorsPage } from './actor-views.ts'
+import { operatedActorPage, operatedActorsPage, ownerLinkPage } from './actor-views.ts'
 import { firstOperatorPage, operatorTeamPage } from './team-views.ts'
 import { deliveriesPage, programsPage, statusPage } from './service-views.ts'
 
@@ -13,6 +13,7 @@ export const operator = {
     { name: 'operatorDeliveries', template: 'aw-root-operator-deliveries.html', view: deliveriesPage },
     { name: 'operatorPrograms', template: 'aw-root-operator-programs.html', view: programsPage },
     { name: 'operatorTeam', template: 'aw-root-operator-team.html', view: operatorTeamPage },
+    { name: 'ownerLink', template: 'aw-oauth-owner-link.html', view: ownerLinkPage },
     { name: 'firstOperator', template: 'aw-root-operator-first.html', view: firstOperatorPage },
   ],
   styles: [operatorStyle],

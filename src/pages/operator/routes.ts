@@ -14,10 +14,12 @@ import {
   showPrograms,
   showStatus,
 } from './handlers.ts'
+import { type OwnerLinkDeps, ownerLinkRoutes } from './owner-link.ts'
 import { changeFirst, changeTeam, firstOperatorQuery, showFirst, showTeam, type TeamDeps } from './team-handlers.ts'
 
-export function operatorRoutes(deps: OperatorPageDeps & TeamDeps): readonly Route[] {
+export function operatorRoutes(deps: OperatorPageDeps & TeamDeps & OwnerLinkDeps): readonly Route[] {
   return [
+    ...ownerLinkRoutes(deps),
     ...teamRoutes(deps),
     defineRoute({
       id: 'operatorStatus',
@@ -85,9 +87,9 @@ function oneActorRoutes(deps: OperatorPageDeps): readonly Route[] {
       page: true,
       freshSignIn: 'all',
       summary:
-        'Retries the failed deliveries and background work of an actor (`redrive`), ends the sessions of its owner (`sign_out`), suspends it (`suspend`) or resumes it (`resume`)',
-      request: pageForm('action'),
-      responses: formResponses,
+        'Acts on an actor: `redrive`, `sign_out`, `suspend`, `resume`, `sign_in_link`, `reset_limits` (with `sender`) or `delete` (with its id as `confirmation`)',
+      request: pageForm('action', 'sender', 'confirmation'),
+      responses: { ...formResponses, ...pageResponses },
       handler: (exchange) => changeActor(deps, exchange),
     }),
   ]

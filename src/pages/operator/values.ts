@@ -44,7 +44,7 @@ export interface WaitingWorkRow {
 }
 
 export interface OperatorStatusValues extends OperatorPageValues {
-  /** What needs attention, in words. */
+  /** Problems that need attention, in words. */
   readonly findings: readonly string[]
   /** The processes that share the database, of `troupe serve`, `troupe dev` and `app.listen`. */
   readonly processes: readonly ProcessRow[]
@@ -144,7 +144,22 @@ export interface OperatorActorValues extends OperatorPageValues {
   readonly sessions: number
   /** How much of each quota the actor uses. */
   readonly quotas: readonly QuotaRow[]
+  /** A link that was just made, with which the owner signs in once. Null: none. */
+  readonly sign_in_link: string | null
+  /** The field that was refused: `sender` or `confirmation`. Null: none. */
+  readonly error_field: string | null
+  /** Why the field was refused. Null: it was not. */
+  readonly error: string | null
   readonly form_action: string
+}
+
+/** Values of the page behind a sign-in link of an operator. */
+export interface OwnerLinkValues extends SiteValues {
+  /** Creator of the account. */
+  readonly creator: string
+  readonly code: string
+  /** Target of the form. */
+  readonly action: string
 }
 
 export interface FailingDeliveryRow {

@@ -25,8 +25,8 @@ export interface OperatorsDeps {
   readonly store: Pick<Store, 'read' | 'write' | 'now'>
 }
 
-/** Sessions of these beginnings prove no identity: another program may know the passphrase. */
-const unproven: ReadonlySet<string> = new Set(['passphrase', 'import'])
+/** Sessions of these beginnings prove no identity: another program may know the passphrase, and an operator the link. */
+const unproven: ReadonlySet<string> = new Set(['passphrase', 'import', 'operator'])
 
 /** @throws ConfigError for an address that no provider could verify in this spelling. */
 export function nameOfOperator(name: string): string {
