@@ -8,7 +8,6 @@ import { ArchiveActs } from './acts.ts'
 import { ArchiveImports } from './archive-imports.ts'
 import { Archives } from './archives.ts'
 import type { RecordImport } from './merge-archive.ts'
-import { createScheduledExports } from './scheduled/scheduled-exports.ts'
 
 interface ArchiveNeeds {
   readonly property: PropertyModule
@@ -30,11 +29,8 @@ export function createArchives(runtime: Runtime, { property, job, objects }: Arc
     wake: (actorId) => worker.wake(actorId),
     wakeUnused: unusedObjects.wake,
   })
-  const deps = workerDeps(runtime)
-  const worker = new JobWorker(deps, imports.jobQueue)
+  const worker = new JobWorker(workerDeps(runtime), imports.jobQueue)
   job.jobs.add(worker)
-  const exports = createScheduledExports(runtime, { bytes, shutdownMs: deps.shutdownMs })
-  if (exports !== null) job.jobs.add(exports)
   return {
     archives,
     imports,

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { isRun, runOf, startOfRun } from '../archive/scheduled/export-place.ts'
+import { isRun, runOf, startOfRun } from '../job/runs.ts'
 import { usable } from '../object/disk.ts'
 import type { Log } from '../observe/log.ts'
 import { BackupFolder, backupFactsFile } from './backup-folder.ts'

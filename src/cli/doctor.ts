@@ -1,8 +1,6 @@
 /** `troupe doctor`: checks what a start needs, without serving, creating or migrating anything. */
 import { open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { completeFile, startOfRun } from '../archive/scheduled/export-place.ts'
-import { openExportPlace } from '../archive/scheduled/scheduled-exports.ts'
 import { newestBackup } from '../backup/run-backup.ts'
 import { ConfigError } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
@@ -14,12 +12,12 @@ import { addressWarning, otherKnownAddress } from '../config/known-address.ts'
 import { everyAddressWarning } from '../config/every-address.ts'
 import { plainHttpWarning } from '../config/plain-http.ts'
 import { settingIn } from '../config/secret-file.ts'
+import { requireRecentRun } from '../job/runs.ts'
 import { countAllPeers } from '../moving/arrival-store.ts'
 import { release } from '../release.ts'
 import { contentKindsOf } from '../table/table.ts'
 import { recount } from '../quota/recount.ts'
 import { quotasWith } from '../quotas.ts'
-import { tryServer } from '../features/mail/check.ts'
 import { damagedValues } from '../property/maintenance/damaged-values.ts'
 import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -38,7 +36,7 @@ import { publicUrlOf } from './existing-store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
 import { peersLine, print, timeText } from './output.ts'
-import { projectConfig, projectTables } from './project/known-project.ts'
+import { projectConfig, projectLocalChecks, projectTables } from './project/known-project.ts'
 
 const maxNamed = 100
 
@@ -63,18 +61,14 @@ export async function doctor(args: readonly string[]): Promise<number> {
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)
-  if (config.exports !== null) print(`exports   ${await stateOfExports(config.exports, config)}`)
   if (config.backups !== null) print(`backups   ${await stateOfBackups(config.backups, config)}`)
-  if (config.smtpUrl !== null) print(`mail      ${await stateOfMail(config.smtpUrl, config)}`)
+  for (const { name, state } of projectLocalChecks()) {
+    const found = await state({ config, baseUrl: publicUrlOf(config), now: Date.now() })
+    if (found !== null) print(`${name.padEnd(9)} ${found}`)
+  }
   await reportProviders(config)
   print('Everything that a start needs is present.')
   return 0
-}
-
-/** Connects to the mail server, and sends nothing. The service starts without the server, so a problem does not fail the command. */
-async function stateOfMail(smtpUrl: string, config: Config): Promise<string> {
-  const { place, problem } = await tryServer({ smtpUrl, baseUrl: publicUrlOf(config) })
-  return `${place}: ${problem ?? 'answers'}`
 }
 
 function stateOfMetrics({ metricsToken, mode }: Config): string {
@@ -234,37 +228,9 @@ async function medianOf(work: () => Promise<unknown>): Promise<number> {
   return times.toSorted((a, b) => a - b)[5] ?? 0
 }
 
-const hourMs = 3_600_000
-
-/** @throws ConfigError when no export is recent enough. */
-async function stateOfExports(where: string, config: Config): Promise<string> {
-  const place = await openExportPlace(where, config)
-  try {
-    const runs = await place.runs()
-    for (const run of runs.toReversed()) {
-      if (!(await place.has(run, completeFile))) continue
-      const age = (Date.now() - startOfRun(run)) / hourMs
-      return recentOne('export', age, config.exportsEveryHours)
-    }
-  } finally {
-    await place.close()
-  }
-  return 'none is complete yet'
-}
-
 /** @throws ConfigError when no backup is recent enough. */
 async function stateOfBackups(root: string, { backupsEveryHours }: Config): Promise<string> {
-  const newest = await newestBackup(root)
-  if (newest === null) return 'none is complete yet'
-  return recentOne('backup', (Date.now() - newest) / hourMs, backupsEveryHours)
-}
-
-function recentOne(what: 'backup' | 'export', age: number, everyHours: number): string {
-  if (age > everyHours * 2)
-    throw new ConfigError(
-      `The newest complete ${what} is ${Math.round(age)} hours old, and one is due every ${everyHours} hours. Search the log for troupe:${what}s, and run troupe redrive.`,
-    )
-  return `the newest complete one is ${Math.round(age)} hours old`
+  return requireRecentRun('backups', await newestBackup(root), { everyHours: backupsEveryHours, now: Date.now() })
 }
 
 /** @throws StoreStartError for a database whose tables are only partly distributed. */

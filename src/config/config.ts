@@ -40,7 +40,7 @@ export function readOptions<More extends OptionTable>(
     Object.entries(all).map(([name, option]) => [name, name === 'mode' ? mode : read(name, option, mode)]),
   ) as unknown as Config & ConfigOf<More>
   // A wrong value leads to one problem.
-  for (const { names, problem } of contradictions(config))
+  for (const { names, problem } of contradictions(all, config))
     if (problem !== null && ![...names, 'mode'].some((name) => wrong.has(name))) problems.add(problem)
   return { ...config, ...sharedTimeouts(config.peerTimeoutSeconds, code, env) }
 }
@@ -102,10 +102,17 @@ function isServiceLink(name: string, value: string): boolean {
   )
 }
 
-function accessKeyProblem(env: string, place: string | null, key: readonly (string | null)[]): string | null {
-  return place?.startsWith('s3:') === true && key.includes(null)
-    ? `${env} names an S3-compatible store: set ${env}_ACCESS_KEY_ID and ${env}_SECRET_ACCESS_KEY.`
-    : null
+/** Each place of objects that may be an S3-compatible store has an access key: `files` has `filesAccessKeyId`. */
+function accessKeyRules(all: OptionTable, config: Config): readonly Contradiction[] {
+  const values: Readonly<Record<string, unknown>> = { ...config }
+  return Object.entries(all).flatMap(([name, { env }]) => {
+    const key = [`${name}AccessKeyId`, `${name}SecretAccessKey`]
+    if (!key.every((part) => Object.hasOwn(all, part))) return []
+    const place = values[name]
+    const isMissing = typeof place === 'string' && place.startsWith('s3:') && key.some((part) => values[part] === null)
+    const problem = `${env} names an S3-compatible store: set ${env}_ACCESS_KEY_ID and ${env}_SECRET_ACCESS_KEY.`
+    return [{ names: [name, ...key], problem: isMissing ? problem : null }]
+  })
 }
 
 function formerAddressProblem({ baseUrl, formerBaseUrls }: Config): string | null {
@@ -125,22 +132,14 @@ function baseUrlProblem({ baseUrl, allowHttp }: Config): string | null {
 /** A rule about several settings. */
 interface Contradiction {
   /** The settings that the rule reads. */
-  readonly names: readonly OptionName[]
+  readonly names: readonly string[]
   /** Null: the settings fit together. */
   readonly problem: string | null
 }
 
-function contradictions(config: Config): readonly Contradiction[] {
-  const { files, filesAccessKeyId, filesSecretAccessKey, exports, exportsAccessKeyId, exportsSecretAccessKey } = config
+function contradictions(all: OptionTable, config: Config): readonly Contradiction[] {
   const always: readonly Contradiction[] = [
-    {
-      names: ['files', 'filesAccessKeyId', 'filesSecretAccessKey'],
-      problem: accessKeyProblem('TROUPE_FILES', files, [filesAccessKeyId, filesSecretAccessKey]),
-    },
-    {
-      names: ['exports', 'exportsAccessKeyId', 'exportsSecretAccessKey'],
-      problem: accessKeyProblem('TROUPE_EXPORTS', exports, [exportsAccessKeyId, exportsSecretAccessKey]),
-    },
+    ...accessKeyRules(all, config),
     { names: ['baseUrl', 'formerBaseUrls'], problem: formerAddressProblem(config) },
   ]
   if (config.mode === 'development') return always

@@ -155,7 +155,8 @@ function checkDatabaseSchema(value: string): string | null {
   return value.startsWith('pg_') || value === 'information_schema' ? 'must not be a schema of PostgreSQL itself' : null
 }
 
-function checkFiles(value: string): string | null {
+/** Checks the place of objects. Null: it is a folder or an S3-compatible store. */
+export function checkFiles(value: string): string | null {
   if (value.startsWith('s3:')) return checkS3(value)
   return value === '' || /[\0\n]/.test(value) ? 'must be the path of a folder' : null
 }
@@ -648,48 +649,6 @@ export const options = {
     byDefault: null,
     text: 'The secret of the access key.',
     secret: true,
-  }),
-  exports: text<string | null>(
-    {
-      env: 'TROUPE_EXPORTS',
-      byDefault: null,
-      values: 'path of a folder, or `s3://<bucket>/<prefix>?endpoint=<URL>&region=<region>`',
-      text: 'Where [scheduled exports](archives.md#scheduled-exports) of all actors are stored.',
-      defaultText: 'no scheduled exports',
-    },
-    (value) =>
-      value === 'off' ? 'must be a folder or an S3-compatible store; remove it for no exports' : checkFiles(value),
-  ),
-  exportsAccessKeyId: text<string | null>({
-    env: 'TROUPE_EXPORTS_ACCESS_KEY_ID',
-    byDefault: null,
-    text: 'The id of the access key of the S3-compatible store for scheduled exports.',
-  }),
-  exportsSecretAccessKey: text<string | null>({
-    env: 'TROUPE_EXPORTS_SECRET_ACCESS_KEY',
-    byDefault: null,
-    text: 'The secret of that access key.',
-    secret: true,
-  }),
-  exportsEveryHours: integer({
-    env: 'TROUPE_EXPORTS_EVERY_HOURS',
-    min: 1,
-    max: 8760,
-    unit: 'hours',
-    byDefault: 24,
-    text: 'Time from one scheduled export to the next one.',
-  }),
-  exportsKept: integer({
-    env: 'TROUPE_EXPORTS_KEPT',
-    min: 1,
-    max: 1000,
-    byDefault: 7,
-    text: 'Complete scheduled exports that are kept. Older ones are deleted.',
-  }),
-  exportsWithSecrets: flag({
-    env: 'TROUPE_EXPORTS_WITH_SECRETS',
-    byDefault: false,
-    text: 'Whether scheduled exports have the secrets that a complete restore needs. Keep such exports like a password.',
   }),
   backups: text<string | null>(
     {

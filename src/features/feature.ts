@@ -33,6 +33,8 @@ export interface Feature {
   readonly acts: readonly FeatureAct[]
   /** Tried by `troupe doctor` at a deployment. */
   readonly checks: readonly OutsideCheck[]
+  /** Reported by `troupe doctor` on this machine. */
+  readonly localChecks: readonly LocalCheck[]
   /** Whether the feature sends the mail of the service, with these settings and handlers. Throws a ConfigError for wrong ones. */
   readonly sendsMail: (given: Pick<RouteFacts, 'config' | 'registry'>) => boolean
   /** The routes, for documents. Their handlers cannot run. */
@@ -49,6 +51,19 @@ export interface OutsideCheck {
   /** Short name, in the report. */
   readonly name: string
   readonly run: (owner: OutsideOwner) => Promise<CheckResult>
+}
+
+/** A line of `troupe doctor` about these settings. The command sends nothing and changes nothing. */
+export interface LocalCheck {
+  /** The word that begins the line: up to nine characters. */
+  readonly name: string
+  /** Null: the settings turn it off. @throws ConfigError for a problem that the command ends with. */
+  readonly state: (facts: LocalFacts) => Promise<string | null>
+}
+
+export type LocalFacts = Pick<Runtime, 'config' | 'baseUrl'> & {
+  /** Unix milliseconds. */
+  readonly now: number
 }
 
 export interface CheckResult {
@@ -121,6 +136,7 @@ interface Definition<Parts, Group extends PageGroup> {
   readonly pages?: Group
   readonly acts?: readonly FeatureAct[]
   readonly checks?: readonly OutsideCheck[]
+  readonly localChecks?: readonly LocalCheck[]
   readonly sendsMail?: Feature['sendsMail']
   readonly start: (core: Core) => Omit<StartedFeature, 'routes'> & { readonly parts: Parts }
   /**
@@ -143,6 +159,7 @@ export function builtInFeature<Parts, Group extends PageGroup>({
   pages,
   acts = [],
   checks = [],
+  localChecks = [],
   sendsMail = () => false,
   start,
   routes = () => [],
@@ -159,6 +176,7 @@ export function builtInFeature<Parts, Group extends PageGroup>({
     ...present({ pages }),
     acts,
     checks,
+    localChecks,
     sendsMail,
     documentedRoutes: (facts) => routes(facts, notStarted, notStarted),
     start: (core) => {

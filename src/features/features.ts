@@ -2,7 +2,7 @@
 import type { OptionTable } from '../config/option.ts'
 import type { Migration } from '../store/migrate.ts'
 import type { Table, WithTables } from '../table/table.ts'
-import type { Core, OutsideCheck, Feature, HandleMembers, StartedFeature } from './feature.ts'
+import type { Core, LocalCheck, OutsideCheck, Feature, HandleMembers, StartedFeature } from './feature.ts'
 import { builtInFeatures } from './list.ts'
 
 /**
@@ -53,6 +53,10 @@ export const builtInTables: readonly Table[] = tablesOfFeatures(builtInFeatures)
 
 export function checksOfFeatures(features: readonly Feature[]): readonly OutsideCheck[] {
   return features.flatMap(({ checks }) => checks)
+}
+
+export function localChecksOfFeatures(features: readonly Feature[]): readonly LocalCheck[] {
+  return features.flatMap(({ localChecks }) => localChecks)
 }
 
 /** Starts the features, in their order, and connects them with the core. */

@@ -1,7 +1,8 @@
 /** The features of the service, each in a folder with its name. */
 import type { Feature } from './feature.ts'
+import { exports } from './exports/feature.ts'
 import { files } from './files/feature.ts'
 import { mail } from './mail/feature.ts'
 import { webhooks } from './webhooks/feature.ts'
 
-export const builtInFeatures: readonly Feature[] = [files, mail, webhooks]
+export const builtInFeatures: readonly Feature[] = [exports, files, mail, webhooks]

@@ -108,7 +108,7 @@ describe('a service', () => {
       await coreStory(service)
       const actor = await service.createActor('linus@example.com')
       const routes = routesOf(feature)
-      assert.notEqual(routes.length, 0)
+      assert.equal(routes.length === 0, feature.name === 'exports')
       for (const { method, path } of routes) {
         const place = path.replace('/:actor', '').replaceAll(/:\w+/g, 'x').replace('*', 'x')
         const body = method === 'GET' ? undefined : {}

@@ -179,6 +179,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'undo',
   ],
   'features/feature': ['archive', 'http/dispatch', 'job', 'pages', 'property', 'rooms'],
+  'features/exports': ['archive', 'features/feature', 'job', 'object'],
   'features/files': [
     'features/feature',
     'http/dispatch',
@@ -209,7 +210,16 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'rate-limit',
     'sign-in',
   ],
-  features: ['archive', 'features/feature', 'features/files', 'features/mail', 'features/webhooks', 'pages', 'store'],
+  features: [
+    'archive',
+    'features/feature',
+    'features/exports',
+    'features/files',
+    'features/mail',
+    'features/webhooks',
+    'pages',
+    'store',
+  ],
   'app-feature': ['features/feature', 'http/dispatch', 'http/edge', 'job', 'pages'],
   service: [
     'api',

@@ -3,7 +3,12 @@ import { processEnvironment } from '../../config/env.ts'
 import type { Config } from '../../config/options.ts'
 import { resolveConfig, type ServiceConfig } from '../../features/config.ts'
 import type { Feature } from '../../features/feature.ts'
-import { checksOfFeatures, optionsOfFeatures, schemaOfFeatures } from '../../features/features.ts'
+import {
+  checksOfFeatures,
+  localChecksOfFeatures,
+  optionsOfFeatures,
+  schemaOfFeatures,
+} from '../../features/features.ts'
 import { builtInFeatures } from '../../features/list.ts'
 import { openStore, type StoreOptions } from '../../open-store.ts'
 import { unknownFeatures } from '../../store/migrate.ts'
@@ -25,6 +30,10 @@ export function projectTables(): Required<WithTables> {
 
 export function projectChecks(): ReturnType<typeof checksOfFeatures> {
   return checksOfFeatures(features)
+}
+
+export function projectLocalChecks(): ReturnType<typeof localChecksOfFeatures> {
+  return localChecksOfFeatures(features)
 }
 
 /** The variables of features that the application adds, with their descriptions. */

@@ -1,6 +1,8 @@
 /** Tries the configured SMTP server, for commands of the operator. */
 import { randomId } from '../../secret/random.ts'
+import { type LocalCheck, settingsOf } from '../feature.ts'
 import type { HandOver } from './message.ts'
+import { mailOptions } from './options.ts'
 import { parseSender, publicHostOf, smtpServerOf } from './smtp-settings.ts'
 
 /** The settings of the server and of the service. */
@@ -22,6 +24,17 @@ export async function tryServer({ smtpUrl, baseUrl }: Omit<SmtpCheck, 'mailFrom'
     (error: unknown) => (error as Error).message,
   )
   return { place: `${server.host}:${server.port}`, problem }
+}
+
+/** Connects to the mail server. The service starts without the server, so a problem does not end the command. */
+export const mailCheck: LocalCheck = {
+  name: 'mail',
+  state: async ({ baseUrl, ...facts }) => {
+    const { smtpUrl } = settingsOf(facts, mailOptions)
+    if (smtpUrl === null) return null
+    const { place, problem } = await tryServer({ smtpUrl, baseUrl })
+    return `${place}: ${problem ?? 'answers'}`
+  },
 }
 
 /** Sends a message now, without the queue. */

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors.ts'
 import { builtInFeature } from '../feature.ts'
+import { mailCheck } from './check.ts'
 import { mailChoiceTable } from './choice-store.ts'
 import { createMail, hasInbox, sendsMail } from './create.ts'
 import { inboxRoutes } from './inbox.ts'
@@ -16,6 +17,7 @@ export const mail = builtInFeature({
   options: mailOptions,
   pages: mailPages,
   sendsMail,
+  localChecks: [mailCheck],
   start: (core) => {
     const { workers, mails, inbox } = createMail(core)
     return {

@@ -1,6 +1,7 @@
 /** Scheduled exports in a bucket of an S3-compatible store. */
 import { S3Objects, type S3Settings } from '../../object/s3-objects.ts'
-import { completeFile, type ExportPlace, isRun } from './export-place.ts'
+import { isRun } from '../../job/runs.ts'
+import { completeFile, type ExportPlace } from './export-place.ts'
 
 /** Objects that are deleted at the same time. */
 const atOnce = 8

@@ -2,7 +2,8 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { codeOf, usable, writeWholeFile } from '../../object/disk.ts'
-import { completeFile, type ExportPlace, isRun } from './export-place.ts'
+import { isRun } from '../../job/runs.ts'
+import { completeFile, type ExportPlace } from './export-place.ts'
 
 const deleting = 'delete an old export'
 

@@ -16,20 +16,6 @@ export interface ExportPlace {
   close(): Promise<void>
 }
 
-/** The folder of a run: its time in UTC without colons, which some file systems refuse. */
-export function runOf(scheduledAt: Date): string {
-  return `${scheduledAt.toISOString().slice(0, 19).replaceAll(':', '-')}Z`
-}
-
-/** The time of a run, in Unix milliseconds. */
-export function startOfRun(run: string): number {
-  return Date.parse(`${run.slice(0, 11)}${run.slice(11).replaceAll('-', ':')}`)
-}
-
-export function isRun(name: string): boolean {
-  return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/.test(name)
-}
-
 /**
  * The file of an actor, in a folder of its first two letters, because folders with very many files are slow. `~a` means
  * `A`: some file systems treat both letters alike.

@@ -8,9 +8,10 @@ import { allActors } from '../../actor/all-actors.ts'
 import { isTemporary, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import { release } from '../../release.ts'
-import { exportActor, type ExportDeps, wholeView } from '../export-actor.ts'
-import { zippedArchive } from '../gzip.ts'
-import { completeFile, type ExportPlace, fileOfActor, runOf } from './export-place.ts'
+import { exportActor, type ExportDeps, wholeView } from '../../archive/export-actor.ts'
+import { zippedArchive } from '../../archive/gzip.ts'
+import { runOf } from '../../job/runs.ts'
+import { completeFile, type ExportPlace, fileOfActor } from './export-place.ts'
 
 export interface ExportRunDeps extends ExportDeps {
   readonly place: ExportPlace
