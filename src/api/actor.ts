@@ -7,8 +7,6 @@ import { clientsHandle } from './clients.ts'
 import type { Alarms } from '../job/alarms.ts'
 import type { Keys } from '../authorization-server/keys.ts'
 import { keysHandle } from './keys.ts'
-import type { Invitations } from '../trust/invitations/invitations.ts'
-import { invitationsHandle } from './invitations.ts'
 import { fromPlain, type Json, type JsonText, known, normalize, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { kinds, valueOf } from '../property/kinds.ts'
@@ -46,7 +44,6 @@ export interface HandleDeps
   readonly clients: Clients
   readonly alarms: Alarms
   readonly keys: Keys
-  readonly invitations: Invitations
   readonly baseUrl: string
 }
 
@@ -88,7 +85,6 @@ export function actorHandle(deps: HandleDeps, access: Access): Partial<ActorHand
     isProven: () => deps.accounts.isProven(access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),
     keys: keysHandle(deps.keys, access.actor),
-    invitations: invitationsHandle(deps.invitations, access.actor.id),
     services: servicesHandle(deps.connections, access.actor.id, url),
     activity: activityHandle(deps.auditLog, access.actor.id),
     list: (list: string | AnyDeclared): ListHandle<never, never> =>

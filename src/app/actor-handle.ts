@@ -5,7 +5,6 @@ import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background/alarms.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { HistoryHandle } from './history/history-handle.ts'
-import type { InvitationsHandle } from './access/invitations.ts'
 import type { KeysHandle } from './keys.ts'
 import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
 import type { PeerHandle, PeerListPage } from './peer-handle.ts'
@@ -174,8 +173,6 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
   readonly clients: ClientsHandle
   /** API keys: credentials of programs and devices, each with its own rights. */
   readonly keys: KeysHandle
-  /** Links that connect another person with the actor. @experimental */
-  readonly invitations: InvitationsHandle
 
   /**
    * Returns the audit log, newest first: accesses by peers, AI clients, trustees and anonymous callers, not by the owner.

@@ -338,20 +338,6 @@ const laterKinds: readonly RecordKind[] = [
     isOfMove: true,
   },
   {
-    kind: 'invitation',
-    table: 'invitation',
-    key: ['invitation_id'],
-    members: [
-      text('invitation_id'),
-      text('code_hash'),
-      text('relationship'),
-      text('nickname'),
-      time('created_at'),
-      time('ends_at'),
-    ],
-    isOfMove: true,
-  },
-  {
     kind: 'service_connection',
     table: 'service_connection',
     key: ['service'],

@@ -16,6 +16,7 @@ import type { View } from '../pages/shared/values.ts'
 import type { Rooms } from '../rooms.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Migration } from '../store/store.ts'
+import type { AdvanceApprovals } from '../trust/trust-deps.ts'
 import type { Table } from '../table/table.ts'
 
 /** A feature, for the list. `builtInFeature` makes one. */
@@ -106,6 +107,7 @@ export interface StartedFeature {
   readonly routes: (page: FeaturePageDeps) => readonly Route[]
   /** Receives every change of an actor inside its transaction. */
   readonly changeSink?: ChangeSink
+  readonly advanceApprovals?: AdvanceApprovals
   /** Work in the background, which wakes, settles and stops with the service. */
   readonly workers?: readonly BackgroundWorker[]
   /** The members of the handle of an actor. */

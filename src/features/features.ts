@@ -64,6 +64,7 @@ export function startFeatures(features: readonly Feature[], core: Core): readonl
   return orderedFeatures(features).map((feature) => {
     const started = feature.start(core)
     if (started.changeSink !== undefined) core.changeSinks.push(started.changeSink)
+    if (started.advanceApprovals !== undefined) core.advanceApprovals.push(started.advanceApprovals)
     for (const worker of started.workers ?? []) core.jobs.add(worker)
     core.recordImports.push(...(started.recordImports ?? []))
     return started

@@ -2,9 +2,10 @@
 import { coreGroups } from '../pages/all-pages.ts'
 import type { Html, View } from '../pages/shared/values.ts'
 import { filePages } from './files/pages/page.ts'
+import { invitationPages } from './invitations/pages/page.ts'
 import { mailPages } from './mail/page.ts'
 
-const groups = [...coreGroups, filePages, mailPages] as const
+const groups = [...coreGroups, filePages, invitationPages, mailPages] as const
 
 type Group = (typeof groups)[number]
 type Page = Group['pages'][number]

@@ -8,7 +8,6 @@ import { setTrusteeRoot } from '../actor/actor-store.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import type { Table, TableReader, WithTables } from '../table/table.ts'
 import { deleteCompanion } from '../trust/companion-store.ts'
-import { deleteInvitation } from '../trust/invitations/invitation-store.ts'
 
 export interface ArrivedReader {
   readonly kind: string
@@ -44,12 +43,6 @@ const companions: TableReader = {
     FROM companion WHERE actor_id = $1 ORDER BY kind LIMIT $2`,
   end: deleteCompanion,
 }
-const invitations: TableReader = {
-  kind: 'invitation',
-  sql: `SELECT invitation_id AS id, nickname AS name, '' AS address, relationship, 0 AS rules
-    FROM invitation WHERE actor_id = $1 ORDER BY invitation_id LIMIT $2`,
-  end: (tx, actorId, invitationId) => deleteInvitation(tx, { actorId, invitationId }),
-}
 const trustee: TableReader = {
   kind: 'trustee',
   sql: `SELECT trustee_root AS id, '' AS name, trustee_root AS address, '' AS relationship, 0 AS rules
@@ -60,7 +53,11 @@ const trustee: TableReader = {
 /** The kinds of readers: those of the core and of these tables of features. */
 export function readersWith(tables: readonly Table[]): readonly TableReader[] {
   const ofFeatures = tables.flatMap(({ reader }) => (reader === undefined ? [] : [reader]))
-  return [relationships, ...ofFeatures, companions, invitations, trustee]
+  const [links, others] = [
+    ofFeatures.filter(({ isLink }) => isLink),
+    ofFeatures.filter(({ isLink }) => isLink !== true),
+  ]
+  return [relationships, ...others, companions, ...links, trustee]
 }
 
 /** More readers of a kind are not shown, so they cannot be kept. */

@@ -11,8 +11,6 @@ export const ownActs = {
   'app.disconnect': 'DELETE /apps/{peer}',
   'archive.export': 'GET /export',
   'archive.import': 'POST /import',
-  'invitation.create': 'POST /invitations',
-  'invitation.revoke': 'DELETE /invitations/{invitation}',
   'key.change': 'PUT /keys/{key}',
   'key.create': 'POST /keys',
   'key.revoke': 'DELETE /keys/{key}',

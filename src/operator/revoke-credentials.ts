@@ -126,13 +126,6 @@ const credentials: readonly Credential[] = [
     end: (_deps, tx, { id }) => tx.run('DELETE FROM one_time WHERE hash = $1', id),
   },
   {
-    name: 'invitations',
-    rows: 'invitation WHERE created_at > $1',
-    actor: 'actor_id',
-    id: 'invitation_id',
-    end: running('DELETE FROM invitation WHERE actor_id = $1 AND invitation_id = $2'),
-  },
-  {
     // They live for 15 minutes, and the time of the decision is not stored.
     name: 'approvals of calls',
     rows: `approval WHERE state IN ('waiting', 'approved') AND expires_at > $1`,

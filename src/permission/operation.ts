@@ -30,7 +30,6 @@ export type CoreCategory =
   /** The API keys of the actor. */
   | 'keys'
   /** The links by which the owner approves relationships in advance. */
-  | 'invitations'
   | 'devtest'
 
 /** The category of a feature, such as `feature/bookmarks`. Only the owner has rights to it. */

@@ -37,7 +37,6 @@ const creator: RoleTable = {
   www: all,
   sessions: all,
   keys: all,
-  invitations: all,
   devtest: all,
   features: all,
 }

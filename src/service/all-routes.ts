@@ -29,7 +29,6 @@ import { assetRoutes } from '../pages/assets/routes.ts'
 import { authorizeRoutes } from '../pages/consent/authorize.ts'
 import { consentRoutes } from '../pages/consent/consent.ts'
 import { deviceRoutes } from '../pages/consent/device.ts'
-import { invitationLinkRoutes } from '../pages/relationships/invitations/link-routes.ts'
 import { keyRoutes } from '../http/routes/oauth/keys.ts'
 import { wellKnownRoutes } from '../http/routes/oauth/well-known.ts'
 import { metaRoutes } from '../http/routes/actor/meta.ts'
@@ -52,7 +51,6 @@ import { serviceRoutes } from '../http/routes/sign-in/services.ts'
 import { subscriptionRoutes } from '../http/routes/peers/subscriptions.ts'
 import { referenceRoutes } from '../pages/reference/routes.ts'
 import { systemRoutes } from '../http/routes/system/system.ts'
-import { invitationRoutes } from '../http/routes/invitations/invitations.ts'
 import { trustRoutes } from '../http/routes/peers/trust.ts'
 
 /** The dependencies of all route handlers. */
@@ -95,8 +93,6 @@ export type RouteDeps = RouteFacts &
   Parameters<typeof operationRoutes>[0] &
   Parameters<typeof resourceRoutes>[0] &
   Parameters<typeof trustRoutes>[0] &
-  Parameters<typeof invitationRoutes>[0] &
-  Parameters<typeof invitationLinkRoutes>[0] &
   Parameters<typeof serviceRoutes>[0] &
   Parameters<typeof permissionRoutes>[0] &
   Parameters<typeof ownerSessionRoutes>[0] &
@@ -163,8 +159,6 @@ export function routesFor(deps: RouteDeps, ofFeatures: readonly Route[]): readon
     ...operationRoutes(deps),
     ...resourceRoutes(deps),
     ...trustRoutes(deps),
-    ...invitationRoutes(deps),
-    ...invitationLinkRoutes(deps),
     ...serviceRoutes(deps),
     ...permissionRoutes(deps),
     ...ownerSessionRoutes(deps),

@@ -32,7 +32,6 @@ const corePlacements: Placements = {
   actor_lookup: placedByActor(),
   attribute: placedByActor(),
   trust: placedByActor(),
-  invitation: placedByActor(),
   companion: placedByActor(),
   permission_override: placedByActor(),
   expiry: placedByActor(),

@@ -32,6 +32,8 @@ export interface Table {
 
 export interface TableReader {
   readonly kind: string
+  /** Anyone with a link may become this reader. Readers with an address are listed before. */
+  readonly isLink?: true
   /** Selects `id`, `name`, `address`, `relationship` and `rules` for the actor `$1`, in a fixed order, at most `$2` rows. */
   readonly sql: string
   readonly end: (tx: Transaction, actorId: string, id: string) => Promise<unknown>

@@ -7,22 +7,19 @@ import { TrustTypes } from '../permission/trust-types.ts'
 import type { ActorModule } from '../actor/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
-import { typesForPeople } from '../permission/offered-types.ts'
 import { SignInAge } from '../permission/sign-in-age.ts'
 import { TrustActs } from './acts/trust-acts.ts'
 import { RightsActs } from './acts/rights-acts.ts'
-import { InvitationActs } from './invitations/acts.ts'
 import { Companions } from './companions.ts'
 import { endTrust } from './end-trust.ts'
 import { fireDeleted } from './events.ts'
 import { Expiries } from './expiries.ts'
-import { Invitations } from './invitations/invitations.ts'
 import { LastSeen } from './last-seen.ts'
 import { TrustCalls } from './handshake/peer-calls.ts'
 import { type ChangedRights, Permissions, type PermissionsDeps } from './permissions.ts'
 import { Relationships } from './relationships.ts'
 import { deletionNoticesOfActors } from './trust-notifications.ts'
-import type { Self, TrustDeps } from './trust-deps.ts'
+import type { AdvanceApprovals, Self, TrustDeps } from './trust-deps.ts'
 import { Trusts } from './trusts.ts'
 import type { Trust } from './trust.ts'
 
@@ -91,9 +88,12 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     onExpired: events.approvalExpired.emit,
     onRightsChanged: events.rightsChanged.emit,
   })
+  // Features add theirs before the first request.
+  const advanceApprovals: AdvanceApprovals[] = []
   const trustDeps: TrustDeps = {
     ...runtime,
     times,
+    advanceApprovals,
     typeOf: (actor) => identityOfActor(runtime, actor).type,
     handleOf: runtime.handles.of,
     calls: new TrustCalls(peerClient, timers),
@@ -114,30 +114,23 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
   const trusts = new Trusts(trustDeps)
-  const invitations = new Invitations({
-    ...trustDeps,
-    types: relationships.types,
-    offered: () => typesForPeople(relationships.types, config.clientTrustTypes),
-  })
   const companions = new Companions(trustDeps, trusts, peerClient)
   const contacts = new LastSeen(store, log, now)
-  const room = { trusts, invitations, companions, contacts, permissions, expiries, relationships, trustDeps }
+  const room = { trusts, advanceApprovals, companions, contacts, permissions, expiries, relationships, trustDeps }
   return { ...room, ...createActs(runtime, room), ...events }
 }
 
 interface ActsNeeds {
   readonly trusts: Trusts
   readonly permissions: Permissions
-  readonly invitations: Invitations
   readonly relationships: Relationships
 }
 
-function createActs(runtime: Runtime, { trusts, permissions, invitations, relationships: { types } }: ActsNeeds) {
+function createActs(runtime: Runtime, { trusts, permissions, relationships: { types } }: ActsNeeds) {
   const signInAge = new SignInAge(runtime)
   return {
     trustActs: new TrustActs({ trusts, permissions, types, signInAge, now: runtime.now }),
     rightsActs: new RightsActs({ permissions, signInAge }),
-    invitationActs: new InvitationActs({ invitations, signInAge }),
   }
 }
 

@@ -9,11 +9,26 @@ import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'
+import type { AfterCommit, LockedActor, Queries, Store, Transaction } from '../store/store.ts'
 import type { TrustCalls } from './handshake/peer-calls.ts'
 import type { Trust } from './trust.ts'
 
 export type Self = Pick<Actor, 'id' | 'creator' | 'kind'>
+
+/** Approves relationships before they are requested, for requests that carry a code. */
+export interface AdvanceApprovals {
+  /** Returns the open approval with this code. Null: the code is not valid. */
+  readonly find: (q: Queries, actorId: string, code: string) => Promise<AdvanceApproval | null>
+}
+
+export interface AdvanceApproval {
+  /** Name of the approved trust type. */
+  readonly relationship: string
+  /** Nickname that the connection gets. Empty: none. */
+  readonly nickname: string
+  /** Ends the approval, in the transaction that approves the relationship. */
+  readonly use: (tx: Transaction) => Promise<unknown>
+}
 
 export interface TrustDeps {
   readonly store: Store & { readonly afterCommit: AfterCommit }
@@ -25,6 +40,7 @@ export interface TrustDeps {
   readonly times: PeerTimes
   readonly baseUrl: string
   readonly mail: Pick<MailPort, 'event'>
+  readonly advanceApprovals: readonly AdvanceApprovals[]
   /** The type of an actor, as peers receive it. */
   readonly typeOf: (actor: Pick<Self, 'kind'>) => string
   readonly handleOf: (actor: Self) => ActorHandle

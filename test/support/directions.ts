@@ -120,7 +120,6 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'subscription',
     'trust',
   ],
-  'http/routes/invitations': ['http/dispatch', 'http/edge', 'trust'],
   'http/routes/sign-in': ['connection', 'http/dispatch', 'http/edge', 'sign-in', 'token'],
   'http/routes/system': ['http/dispatch', 'http/edge', 'mcp', 'operation'],
   spa: ['auth', 'http/dispatch', 'http/edge', 'sign-in', 'token'],
@@ -178,7 +177,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'trust',
     'undo',
   ],
-  'features/feature': ['archive', 'http/dispatch', 'job', 'pages', 'property', 'rooms'],
+  'features/feature': ['archive', 'http/dispatch', 'job', 'pages', 'property', 'rooms', 'trust'],
   'features/exports': ['archive', 'features/feature', 'job', 'object'],
   'features/files': [
     'features/feature',
@@ -190,6 +189,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'pages',
     'property',
   ],
+  'features/invitations': ['features/feature', 'http/dispatch', 'http/edge', 'pages', 'property', 'sign-in', 'trust'],
   'features/webhooks': [
     'archive',
     'features/feature',
@@ -215,6 +215,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'features/feature',
     'features/exports',
     'features/files',
+    'features/invitations',
     'features/mail',
     'features/webhooks',
     'pages',
@@ -231,7 +232,6 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'http/routes/actor',
     'http/routes/archive',
     'http/routes/history',
-    'http/routes/invitations',
     'http/routes/moves',
     'http/routes/oauth',
     'http/routes/peers',
@@ -274,6 +274,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'history',
     'http/edge',
     'incarnation',
+    'job',
     'list',
     'moving',
     'object',
@@ -302,6 +303,7 @@ export const joins: Readonly<Record<string, string>> = {
   rooms: 'creates every room',
   service: 'puts the rooms and the pages behind the route table',
   cli: 'has a file for each command',
+  features: 'names every feature',
   troupe: 'has what an application declares and configures',
 }
 

@@ -1,7 +1,7 @@
 /** Fills one actor with rows of every kind, written directly, for requests that must not depend on its data. */
 import type { Store, Transaction } from '../../src/store/store.ts'
 import { known } from '../../src/json/json.ts'
-import { maxInvitations } from '../../src/trust/invitations/invitations.ts'
+import { maxInvitations } from '../../src/features/invitations/invitations.ts'
 import { putValues } from '../../src/property/property-store.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import { seal } from '../../src/secret/sealed.ts'

@@ -5,7 +5,7 @@ import type { TokenEndpoint } from '../../authorization-server/token-endpoint.ts
 import { ServiceError } from '../../errors.ts'
 import { optional, stringField } from '../../json/fields.ts'
 import { errorText, pageRefusal } from '../shared/error-text.ts'
-import { qrCode } from '../relationships/invitations/qr-code.ts'
+import { qrCode } from './qr-code.ts'
 import { inLanguage, siteValues } from '../shared/site.ts'
 import type { PageSet } from '../shared/page-set.ts'
 import type { Purge } from '../../token/purge.ts'

@@ -27,16 +27,17 @@ export function dashboardPage(values: DashboardValues, context: PageContext): Ht
     html`
 <div class="head"><h1>${navigation.overview}</h1>
 <p class="actions"><a class="button quiet" href="${actor_www}/trust/new">${icon('people')} ${home.connect}</a><a class="button" href="${actor_www}/properties#new">${icon('plus')} ${home.newProperty}</a></p></div>
-${following('glance', ['properties', 'trust', 'approvals', 'sessions', 'subscriptions'], glance(values, context.messages))}`,
+${following('glance', ['properties', 'trust', 'approvals', 'sessions', 'subscriptions'], glance(values, context))}`,
   )
 }
 
-function glance(values: DashboardValues, messages: Messages): Html {
+function glance(values: DashboardValues, context: PageContext): Html {
+  const { messages } = context
   return html`<div class="grid">
 ${newDevices(values, messages)}${requests(values, messages)}
 ${delivery(values, messages)}
 ${tiles(values, messages)}
-${values.access_map === null ? checklist(values, messages) : whoCanAccess(values, messages)}
+${values.access_map === null ? checklist(values, context) : whoCanAccess(values, messages)}
 <div class="slim">${activity(values, messages)}
 ${address(values, messages)}</div>
 </div>`

@@ -1,6 +1,5 @@
 /** View of `/<actor>/www/init`: first steps with a new actor. */
 import { html } from 'hono/html'
-import type { Messages } from '../languages/language.ts'
 import { icon } from '../shared/icons.ts'
 import { actorPage, type PageContext } from '../shared/layout.ts'
 import type { ActorPageValues, Html } from '../shared/values.ts'
@@ -16,14 +15,15 @@ export function initPage(values: ActorPageValues, context: PageContext): Html {
 <h1>${words.title}</h1>
 <ol class="steps">
 <li class="card"><h2>${words.data}</h2><p>${words.dataText}</p><p><a class="button" href="${actor_www}/properties">${words.dataButton}</a></p></li>
-<li class="card"><h2>${words.connection}</h2><p>${words.connectionText}</p><p><a class="button" href="${actor_www}/trust/invite">${words.connectionButton}</a></p></li>
+<li class="card"><h2>${words.connection}</h2><p>${words.connectionText}</p><p><a class="button" href="${actor_www}${context.invitesAt ?? '/trust/new'}">${words.connectionButton}</a></p></li>
 <li class="card"><h2>${words.app}</h2><p>${words.appText}</p><p><a class="button" href="${actor_www}/apps">${words.appButton}</a></p></li>
 </ol>`,
   )
 }
 
 /** The steps on the overview, which ticks those that are done. */
-export function checklist(values: DashboardValues, { firstSteps: words }: Messages): Html {
+export function checklist(values: DashboardValues, { messages, invitesAt }: PageContext): Html {
+  const { firstSteps: words } = messages
   const { actor_www, property_count, list_count, relationship_count, waiting_count, app_count } = values
   const steps = [
     {
@@ -38,7 +38,7 @@ export function checklist(values: DashboardValues, { firstSteps: words }: Messag
       title: words.connection,
       text: words.connectionText,
       link: words.connectionButton,
-      href: '/trust/invite',
+      href: invitesAt ?? '/trust/new',
     },
     { isDone: app_count > 0, title: words.app, text: words.appText, link: words.appButton, href: '/apps' },
   ]

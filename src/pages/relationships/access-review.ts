@@ -1,5 +1,6 @@
 /** Computes what a trust type allows a peer in the owner's account, from the rules that the service enforces. */
 import { hash } from 'node:crypto'
+import type { Config } from '../../config/options.ts'
 import type { Override } from '../../trust/override-store.ts'
 import { typesForPeople } from '../../permission/offered-types.ts'
 import { decide } from '../../permission/decision.ts'
@@ -15,7 +16,10 @@ import { filterInTurns } from '../../permission/in-turns.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
 /** Returns the trust types for people, least access first, each with its rights in words. */
-export function choicesOf(deps: RelationshipPageDeps, messages: Messages): readonly TrustTypeChoice[] {
+export function choicesOf(
+  deps: Pick<RelationshipPageDeps, 'relationships'> & { readonly config: Pick<Config, 'clientTrustTypes'> },
+  messages: Messages,
+): readonly TrustTypeChoice[] {
   const { types } = deps.relationships
   return typesForPeople(types, deps.config.clientTrustTypes).map(({ name, display_name, description }) => ({
     name,

@@ -6,11 +6,8 @@ import type { PeerNameDeps } from '../shared/peer-names.ts'
 import type { TrustRowDeps } from '../shared/trust-rows.ts'
 import type { View } from '../shared/values.ts'
 import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues } from './values.ts'
-import type { TrustInviteValues } from './invitations/values.ts'
 import type { TrustActs } from '../../trust/acts/trust-acts.ts'
 import type { RightsActs } from '../../trust/acts/rights-acts.ts'
-import type { InvitationActs } from '../../trust/invitations/acts.ts'
-import type { Invitations } from '../../trust/invitations/invitations.ts'
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
 import type { Properties } from '../../property/properties.ts'
@@ -36,8 +33,6 @@ export interface FeatureNames {
 
 export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
   readonly auditLog: Pick<AuditLog, 'page'>
-  readonly invitations: Invitations
-  readonly invitationActs: InvitationActs
   readonly trustActs: TrustActs
   readonly rightsActs: RightsActs
   readonly permissions: Permissions
@@ -53,6 +48,5 @@ export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDe
     readonly trustNew: View<TrustNewValues>
     readonly trustPeer: View<TrustPeerValues>
     readonly trustView: View<TrustViewValues>
-    readonly trustInvite: View<TrustInviteValues>
   }
 }

@@ -2,8 +2,6 @@
 import type { PageGroup } from '../shared/page-group.ts'
 import { relationshipPageRoutes } from './routes.ts'
 import { trustPage } from './list-view.ts'
-import { trustInvitePage } from './invitations/invite-view.ts'
-import { invitedPage } from './invitations/invited-view.ts'
 import { trustNewPage } from './request-view.ts'
 import { connectionStyle } from './style.ts'
 import { trustPeerPage } from './peer-view.ts'
@@ -15,8 +13,6 @@ export const relationships = {
     { name: 'trust', template: 'aw-actor-www-trust.html', view: trustPage },
     { name: 'trustNew', template: 'aw-actor-www-trust-new.html', view: trustNewPage },
     { name: 'trustPeer', template: 'aw-actor-www-trust-peer.html', view: trustPeerPage },
-    { name: 'trustInvite', template: 'aw-actor-www-trust-invite.html', view: trustInvitePage },
-    { name: 'invited', template: 'aw-actor-invite.html', view: invitedPage },
     { name: 'trustView', template: 'aw-actor-www-trust-view.html', view: trustViewPage },
   ],
   styles: [connectionStyle],

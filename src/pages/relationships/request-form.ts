@@ -1,7 +1,7 @@
 /** The form that requests a relationship with another actor (WIRE-PAGE-02), with a review before sending. */
 import { quoted, ServiceError } from '../../errors.ts'
 import { copiedAddress } from '../../trust/baseuri.ts'
-import { parseLink } from '../../trust/invitations/link.ts'
+import { parseLink } from '../../trust/handshake/invitation-link.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
 import { accessReview, choicesOf } from './access-review.ts'

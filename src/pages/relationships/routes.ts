@@ -7,14 +7,13 @@ import type { Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import { changeAccess, changeRights, changeTrust } from './peer-forms.ts'
 import { showPeer, showTrustNew, showTrusts } from './relationship-pages.ts'
-import { changeInvitations, showInvite } from './invitations/invite-page.ts'
 import { connectionsQuery } from './listing.ts'
 import { requestTrust, reviewInvitation } from './request-form.ts'
 import { showViewAsPeer } from './view-as-peer-page.ts'
 import { peerQuery, type RelationshipPageDeps } from './deps.ts'
 
 export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Route[] {
-  return [...requestRoutes(deps), ...inviteRoutes(deps), ...peerRoutes(deps), ...rightsRoutes(deps)]
+  return [...requestRoutes(deps), ...peerRoutes(deps), ...rightsRoutes(deps)]
 }
 
 const invitationQuery = { invitation: optional(stringField('The link of an invitation')) }
@@ -59,32 +58,6 @@ function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
         ...errorResponses(408),
       },
       handler: (exchange) => requestTrust(deps, exchange),
-    }),
-  ]
-}
-
-function inviteRoutes(deps: RelationshipPageDeps): readonly Route[] {
-  return [
-    defineRoute({
-      id: 'invitePage',
-      method: 'GET',
-      path: '/:actor/www/trust/invite',
-      access: 'www',
-      summary: 'A form that creates an invitation, and the open invitations',
-      responses: pageResponses,
-      handler: (exchange) => showInvite(deps, exchange),
-    }),
-    defineRoute({
-      id: 'inviteForm',
-      method: 'POST',
-      path: '/:actor/www/trust/invite',
-      access: 'www',
-      freshSignIn: 'some',
-      summary:
-        'Creates an invitation (`action=create`), whose link only this page shows, or revokes one (`action=revoke`)',
-      request: pageForm('action', 'trust_type', 'nickname', 'days', 'invitation'),
-      responses: { ...formResponses, 200: { text: 'The page, with the link', type: 'text/html' } },
-      handler: (exchange) => changeInvitations(deps, exchange),
     }),
   ]
 }

@@ -46,6 +46,8 @@ export type Navigation = readonly Section[]
 /** The input of every view besides the values of its page. */
 export interface PageContext {
   readonly navigation: Navigation
+  /** Path of the page that invites people. Null: no feature has one. */
+  readonly invitesAt: string | null
   /** The messages in the language of the page. */
   readonly messages: Messages
 }

@@ -9,6 +9,8 @@ export interface PageGroup {
   readonly section?: Section
   /** Path of the section behind which that of a feature has its place. Default: the last place. */
   readonly after?: string
+  /** Path of a page that invites people. The pages of relationships and first steps link to it. */
+  readonly invitesAt?: string
   readonly pages: readonly PageDefinition[]
   /** Style sheets that the views name. */
   readonly styles?: readonly Asset[]

@@ -10,11 +10,9 @@ import type { IncomingRequest } from './incoming-request.ts'
 import { judgeRequest, type RequestVerdict } from './judge-request.ts'
 import { newTrust, sealedSecret } from '../new-trust.ts'
 import { forget } from './renewal.ts'
-import { findByCode } from '../invitations/invitations.ts'
-import { deleteInvitation, type Invitation } from '../invitations/invitation-store.ts'
 import { countPending, findTrust, findTrustBySecret, insertTrust, updateTrust } from '../trust-store.ts'
 import { isCrossed, isRenewal, type Trust } from '../trust.ts'
-import type { Self, TrustDeps } from '../trust-deps.ts'
+import type { AdvanceApproval, Self, TrustDeps } from '../trust-deps.ts'
 
 export interface Received {
   readonly trust: Trust
@@ -126,13 +124,17 @@ async function isInvited(deps: TrustDeps, q: Queries, actorId: string, request: 
 }
 
 async function invitationFor(
-  { now }: TrustDeps,
+  { advanceApprovals }: TrustDeps,
   q: Queries,
   actorId: string,
   { invitation: code, relationship }: IncomingRequest,
-): Promise<Invitation | null> {
-  const found = code === null ? null : await findByCode(q, { actorId, code, now: now() })
-  return found?.relationship === relationship ? found : null
+): Promise<AdvanceApproval | null> {
+  if (code === null) return null
+  for (const approvals of advanceApprovals) {
+    const found = await approvals.find(q, actorId, code)
+    if (found?.relationship === relationship) return found
+  }
+  return null
 }
 
 /**
@@ -148,7 +150,7 @@ async function invited(
   if (trust.approved || !verified || trust.relationship !== request.relationship) return trust
   const invitation = await invitationFor(deps, tx, trust.actorId, request)
   if (invitation === null) return trust
-  await deleteInvitation(tx, invitation)
+  await invitation.use(tx)
   const { actorId, peerId } = trust
   deps.store.afterCommit(tx, () => deps.mail.event({ kind: 'invitation', actorId, peerId }))
   return { ...trust, approved: true, nickname: trust.nickname === '' ? invitation.nickname : trust.nickname }

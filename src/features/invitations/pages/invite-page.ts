@@ -4,22 +4,34 @@ import type { Bodied } from '../../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../../http/dispatch/route.ts'
 import type { Params } from '../../../http/edge/params.ts'
 import type { HttpResponse } from '../../../http/edge/response.ts'
-import { type CreatedInvitation, maxInvitations } from '../../../trust/invitations/invitations.ts'
-import { explained } from '../../shared/error-text.ts'
-import { goOn, pageValues, showPage } from '../../shared/page.ts'
-import { formRefusal, inputRefusal, refusedOnPage } from '../../shared/refused-on-page.ts'
-import { momentOf } from '../../shared/time.ts'
-import { trustTypeName } from '../../shared/trust-rows.ts'
-import { visible } from '../../shared/visible.ts'
-import { choicesOf } from '../access-review.ts'
-import type { RelationshipPageDeps } from '../deps.ts'
-import { requireNickname } from '../nickname.ts'
-import { inviterName } from './invited-page.ts'
-import { invitationDays, type TypedInvitation } from './values.ts'
+import type { Relationships } from '../../../trust/relationships.ts'
+import type { Config } from '../../../config/options.ts'
+import type { InvitationActs } from '../acts.ts'
+import { type CreatedInvitation, type Invitations, maxInvitations } from '../invitations.ts'
+import { explained } from '../../../pages/shared/error-text.ts'
+import { goOn, type PageDeps, pageValues, showPage } from '../../../pages/shared/page.ts'
+import { formRefusal, inputRefusal, refusedOnPage } from '../../../pages/shared/refused-on-page.ts'
+import { momentOf } from '../../../pages/shared/time.ts'
+import { trustTypeName } from '../../../pages/shared/trust-rows.ts'
+import type { View } from '../../../pages/shared/values.ts'
+import { visible } from '../../../pages/shared/visible.ts'
+import { choicesOf } from '../../../pages/relationships/access-review.ts'
+import { requireNickname } from '../../../pages/relationships/nickname.ts'
+import { type InviterDeps, inviterName } from './invited-page.ts'
+import { invitationDays, type TrustInviteValues, type TypedInvitation } from './values.ts'
 
 const path = '/trust/invite'
 const dayMs = 86_400_000
 const nothingTyped: TypedInvitation = { trust_type: '', nickname: '', days: '7' }
+
+export interface InvitePageDeps extends PageDeps, InviterDeps {
+  readonly invitations: Pick<Invitations, 'list'>
+  readonly invitationActs: InvitationActs
+  readonly relationships: Relationships
+  readonly now: () => number
+  readonly config: Pick<Config, 'clientTrustTypes' | 'peerProfileAttributes' | 'relationship'>
+  readonly pages: { readonly trustInvite: View<TrustInviteValues> }
+}
 
 interface Shown {
   readonly error: ServiceError | null
@@ -28,7 +40,7 @@ interface Shown {
 }
 
 export async function showInvite(
-  deps: RelationshipPageDeps,
+  deps: InvitePageDeps,
   exchange: PageExchange,
   shown: Partial<Shown> = {},
 ): Promise<HttpResponse> {
@@ -69,7 +81,7 @@ export async function showInvite(
 
 /** Handles the form: creates an invitation, whose link only the response shows, or revokes one. */
 export async function changeInvitations(
-  deps: RelationshipPageDeps,
+  deps: InvitePageDeps,
   exchange: PageExchange & Bodied<Params>,
 ): Promise<HttpResponse> {
   const sent = await exchange.body()
@@ -102,7 +114,7 @@ function isGone(error: unknown): void {
 }
 
 async function create(
-  deps: RelationshipPageDeps,
+  deps: InvitePageDeps,
   exchange: PageExchange,
   { trust_type: relationship, nickname, days }: TypedInvitation,
 ): Promise<CreatedInvitation> {

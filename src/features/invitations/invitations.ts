@@ -7,7 +7,7 @@ import type { TrustType, TrustTypes } from '../../permission/trust-types.ts'
 import { hashSecret } from '../../secret/hash.ts'
 import { randomId } from '../../secret/random.ts'
 import type { Queries, Store } from '../../store/store.ts'
-import { longestNickname, nicknameIn } from '../trust-change.ts'
+import { longestNickname, nicknameIn } from '../../trust/trust-change.ts'
 import {
   deleteEndedInvitations,
   deleteInvitation,
@@ -16,7 +16,7 @@ import {
   insertInvitation,
   type Invitation,
 } from './invitation-store.ts'
-import { isCode, linkOf, newCode } from './link.ts'
+import { isCode, linkOf, newCode } from '../../trust/handshake/invitation-link.ts'
 
 export interface InvitationsDeps {
   readonly store: Store

@@ -16,7 +16,7 @@ const shownSchema = {
   },
 } as const
 
-export function invitationLinkRoutes(deps: InvitedPageDeps): readonly Route[] {
+export function invitationLinkRoutes(deps: () => InvitedPageDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'showInvitation',
@@ -26,7 +26,7 @@ export function invitationLinkRoutes(deps: InvitedPageDeps): readonly Route[] {
       page: true,
       summary: 'The invitation with this link: a page for a browser, else JSON',
       responses: { 200: { text: 'The invitation', schema: shownSchema }, ...errorResponses(404) },
-      handler: (exchange) => showInvited(deps, exchange),
+      handler: (exchange) => showInvited(deps(), exchange),
     }),
   ]
 }

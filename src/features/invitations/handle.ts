@@ -1,7 +1,7 @@
 /** The handle by which applications use the invitations of an actor. */
-import type { ActorInvitation, InvitationsHandle } from '../app/access/invitations.ts'
-import type { Invitation } from '../trust/invitations/invitation-store.ts'
-import type { Invitations } from '../trust/invitations/invitations.ts'
+import type { ActorInvitation, InvitationsHandle } from './handle-types.ts'
+import type { Invitation } from './invitation-store.ts'
+import type { Invitations } from './invitations.ts'
 
 export function invitationsHandle(invitations: Invitations, actorId: string): InvitationsHandle {
   return {

@@ -1,6 +1,6 @@
 /** QR codes (ISO/IEC 18004) as pictures in a page. */
 import { html } from 'hono/html'
-import type { Html } from '../../shared/values.ts'
+import type { Html } from '../shared/values.ts'
 
 /** Modules of white around the code, which the standard requires. */
 const border = 4

@@ -33,3 +33,10 @@ export interface InvitationsHandle {
   /** Revokes an invitation. Returns whether it was open. */
   revoke(id: string): Promise<boolean>
 }
+
+declare module '../../app/actor-handle.ts' {
+  interface ActorHandle {
+    /** Links that connect another person with the actor. @experimental */
+    readonly invitations: InvitationsHandle
+  }
+}

@@ -1,12 +1,12 @@
 /** View of `/<actor>/invite/<code>`: the page that an invited person opens. */
 import { html } from 'hono/html'
-import type { Messages } from '../../languages/language.ts'
-import { copyButton } from '../../shared/forms.ts'
-import { page, type PageContext } from '../../shared/layout.ts'
-import type { Html } from '../../shared/values.ts'
-import { beyond } from '../access-review-view.ts'
-import { rightsList } from '../rights-form-view.ts'
-import { connectionStyle } from '../style.ts'
+import type { Messages } from '../../../pages/languages/language.ts'
+import { copyButton } from '../../../pages/shared/forms.ts'
+import { page, type PageContext } from '../../../pages/shared/layout.ts'
+import type { Html } from '../../../pages/shared/values.ts'
+import { beyond } from '../../../pages/relationships/access-review-view.ts'
+import { rightsList } from '../../../pages/relationships/rights-form-view.ts'
+import { connectionStyle } from '../../../pages/relationships/style.ts'
 import type { InvitedValues } from './values.ts'
 
 export function invitedPage(values: InvitedValues, { messages }: PageContext): Html {

@@ -1,16 +1,16 @@
 /** `/<actor>/invitations`: links by which the owner approves relationships in advance. */
 import { optional, parsedField, stringField } from '../../../json/fields.ts'
 import { stringValue } from '../../../json/json.ts'
-import type { InvitationActs } from '../../../trust/invitations/acts.ts'
-import type { Invitation } from '../../../trust/invitations/invitation-store.ts'
-import { type Invitations, longestDays } from '../../../trust/invitations/invitations.ts'
+import type { InvitationActs } from '../acts.ts'
+import type { Invitation } from '../invitation-store.ts'
+import { type Invitations, longestDays } from '../invitations.ts'
 import { longestNickname } from '../../../trust/trust-change.ts'
-import { defineRoute } from '../../dispatch/define-route.ts'
-import { jsonBody } from '../../dispatch/request-body.ts'
-import type { Route } from '../../dispatch/route.ts'
-import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
-import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
-import { json, noContent } from '../../edge/response.ts'
+import { defineRoute } from '../../../http/dispatch/define-route.ts'
+import { jsonBody } from '../../../http/dispatch/request-body.ts'
+import type { Route } from '../../../http/dispatch/route.ts'
+import { actorErrors, errorResponses, writeErrors } from '../../../http/dispatch/schemas.ts'
+import { type BaseUrl, urlOf } from '../../../http/dispatch/urls.ts'
+import { json, noContent } from '../../../http/edge/response.ts'
 
 const text = { type: 'string' }
 const time = { type: 'string', format: 'date-time' }
@@ -49,30 +49,30 @@ const wishFields = {
   ),
 }
 
-export interface InvitationRouteDeps extends BaseUrl {
+export interface InvitationRouteDeps {
   readonly invitations: Invitations
   readonly invitationActs: InvitationActs
 }
 
-export function invitationRoutes(deps: InvitationRouteDeps): readonly Route[] {
+export function invitationRoutes(facts: BaseUrl, deps: () => InvitationRouteDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'listInvitations',
       method: 'GET',
       path: '/:actor/invitations',
-      access: 'invitations',
+      access: 'feature/invitations',
       summary: 'Lists the open invitations, newest first',
       responses: {
         200: { text: 'The invitations', schema: { type: 'array', items: invitationSchema } },
         ...actorErrors,
       },
-      handler: async ({ actor }) => json(200, (await deps.invitations.list(actor.id)).map(shown)),
+      handler: async ({ actor }) => json(200, (await deps().invitations.list(actor.id)).map(shown)),
     }),
     defineRoute({
       id: 'createInvitation',
       method: 'POST',
       path: '/:actor/invitations',
-      access: 'invitations',
+      access: 'feature/invitations',
       freshSignIn: 'all',
       showsSecret: true,
       summary: 'Creates an invitation that one person can use. Its link is shown only in this response',
@@ -85,11 +85,11 @@ export function invitationRoutes(deps: InvitationRouteDeps): readonly Route[] {
       handler: async (exchange) => {
         const { relationship, nickname, ends_at: endsAt } = await exchange.body()
         const { id } = exchange.actor
-        const { invitation, url } = await deps.invitationActs.create(exchange, { relationship, nickname, endsAt })
+        const { invitation, url } = await deps().invitationActs.create(exchange, { relationship, nickname, endsAt })
         return json(
           201,
           { ...shown(invitation), url },
-          { 'Cache-Control': 'no-store', Location: `${urlOf(deps, id)}/invitations/${invitation.invitationId}` },
+          { 'Cache-Control': 'no-store', Location: `${urlOf(facts, id)}/invitations/${invitation.invitationId}` },
         )
       },
     }),
@@ -97,11 +97,11 @@ export function invitationRoutes(deps: InvitationRouteDeps): readonly Route[] {
       id: 'deleteInvitation',
       method: 'DELETE',
       path: '/:actor/invitations/:invitation',
-      access: 'invitations',
+      access: 'feature/invitations',
       summary: 'Revokes an invitation',
       responses: { 204: 'Revoked', ...actorErrors },
       handler: async (exchange) => {
-        await deps.invitationActs.revoke(exchange, exchange.params.invitation)
+        await deps().invitationActs.revoke(exchange, exchange.params.invitation)
         return noContent()
       },
     }),

@@ -1,8 +1,8 @@
 /** Values of the pages of invitations. */
-import type { RightsLine } from '../../shared/rights.ts'
-import type { Moment } from '../../shared/time.ts'
-import type { ActorPageValues, SiteValues } from '../../shared/values.ts'
-import type { TrustTypeChoice } from '../values.ts'
+import type { RightsLine } from '../../../pages/shared/rights.ts'
+import type { Moment } from '../../../pages/shared/time.ts'
+import type { ActorPageValues, SiteValues } from '../../../pages/shared/values.ts'
+import type { TrustTypeChoice } from '../../../pages/relationships/values.ts'
 
 /** Days that the form offers. */
 export const invitationDays = ['1', '7', '30'] as const
