@@ -91,6 +91,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
     log,
     now,
     maxPeerSubscriptions: config.maxPeerSubscriptions,
+    maxHighGranularityBytes: config.maxHighGranularityBytes,
     enqueue: outbox.notices.enqueue,
     afterCommit: store.afterCommit,
     wake: deliveries.wake,

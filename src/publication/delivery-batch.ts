@@ -376,7 +376,10 @@ export class DeliveryBatches {
     const isWritten = await this.#deps.writeRepair(lease.queue, { hasState })
     const repair = isWritten && !hasState ? { ...state.repair, failures: Math.max(0, state.repair.failures) } : noDoubt
     const committed = isWritten && holdsChanges(state) ? state.sequence : 0
-    return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now', { committed })
+    return this.#endWithoutAttempt(lease, { ...state, state: 'live', repair }, 'now', {
+      committed,
+      repairWasAt: state.repair.at,
+    })
   }
 
   async #outcomeOf(batch: Batch, callback: OutgoingCallback): Promise<PeerOutcome> {
@@ -466,7 +469,7 @@ export class DeliveryBatches {
     { queue, until }: QueueLease,
     state: QueueState,
     next: BatchOutcome['next'],
-    { committed = 0 }: { committed?: number } = {},
+    { committed = 0, repairWasAt = state.repair.at }: { committed?: number; repairWasAt?: number | null } = {},
   ): BatchResult {
     const hasMore = this.#commits.ask({
       queue,
@@ -477,7 +480,7 @@ export class DeliveryBatches {
       failingSince: state.failingSince,
       state: state.state === 'stopped' ? 'stopped' : 'live',
       repair: state.repair,
-      repairWasAt: state.repair.at,
+      repairWasAt,
       next,
       attempts: [],
       circuit: null,

@@ -3,7 +3,7 @@ import type { JsonText } from '../json/json.ts'
 import { naming, runByActor } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { SubscriptionOf } from './backlog-store.ts'
-import { keepMissedDiffs, missedDiff } from './missed-store.ts'
+import { acknowledgedDiffs, isUnappliedDeletion, keepMissedDiffs, missedDiff } from './missed-store.ts'
 
 /** A publisher-side subscription with the facts that a change needs. */
 export interface Subscriber {
@@ -292,8 +292,7 @@ export interface PolledDiffs {
  *
  * A peer with callbacks gets only those behind the last number that the answer lacks, such as that of a resync, or of a diff that does
  * not fit. The Python library applies diffs up to such a number and acknowledges the later ones without effect, but fetches the full
- * state when it can apply none. Diffs that delete names remain with those before them, because the full state deletes nothing. The
- * answer is then cut at its end, like that of a peer without callbacks.
+ * state when it can apply none. The deletions before the number follow its acknowledgement (`findUnapplied`).
  */
 export async function findDiffs(
   q: Queries,
@@ -307,21 +306,17 @@ export async function findDiffs(
     `SELECT diff.sequence, diff.kind, diff.data, diff.replaces, diff.created_at AS "createdAt", waiting.waiting FROM (
        SELECT sequence, bytes, SUM(bytes) OVER (ORDER BY sequence) AS bytes_until, COUNT(*) OVER () AS waiting
        FROM (
-         SELECT sequence, bytes, is_last, MAX(CASE WHEN is_last = 0 THEN deletes ELSE 0 END) OVER () AS is_needed
-         FROM (
-           SELECT diff.sequence, octet_length(data) AS bytes,
-             CASE WHEN kind = 'erasure' OR deletions <> '' THEN 1 ELSE 0 END AS deletes,
-             CASE WHEN s.granularity = 'none'
-               OR (diff.sequence + ROW_NUMBER() OVER (ORDER BY diff.sequence DESC) = s.sequence + 1
-                 AND (SUM(octet_length(data)) OVER (ORDER BY diff.sequence DESC) <= $4 OR diff.sequence = s.sequence))
-               THEN 1 ELSE 0 END AS is_last
-           FROM diff JOIN publisher_subscription s ON s.actor_id = diff.actor_id AND s.peer_id = diff.peer_id
-             AND s.subscription_id = diff.subscription_id
-           WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND kind <> 'resync'
-             AND cleared_at IS NULL AND NOT ${isFirstApplied}
-         ) AS stored
+         SELECT diff.sequence, octet_length(data) AS bytes,
+           CASE WHEN s.granularity = 'none'
+             OR (diff.sequence + ROW_NUMBER() OVER (ORDER BY diff.sequence DESC) = s.sequence + 1
+               AND (SUM(octet_length(data)) OVER (ORDER BY diff.sequence DESC) <= $4 OR diff.sequence = s.sequence))
+             THEN 1 ELSE 0 END AS is_last
+         FROM diff JOIN publisher_subscription s ON s.actor_id = diff.actor_id AND s.peer_id = diff.peer_id
+           AND s.subscription_id = diff.subscription_id
+         WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND kind <> 'resync'
+           AND cleared_at IS NULL AND NOT ${isFirstApplied}
        ) AS numbered
-       WHERE is_last = 1 OR is_needed = 1
+       WHERE is_last = 1
      ) AS waiting CROSS JOIN diff
      WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND diff.sequence = waiting.sequence
        AND (waiting.bytes_until <= $4 OR waiting.bytes_until = waiting.bytes)
@@ -401,6 +396,36 @@ export async function clearDiff(
     now,
   )
   return toDiff(row)
+}
+
+/** The diffs that a peer with callbacks acknowledges although it may not have them. */
+export interface Unapplied {
+  /** Diffs that delete names, and that the peer has not read one by one. */
+  readonly deletions: number
+  /** Diffs whose callback had a URL in place of the data, and that the peer has not read there. */
+  readonly unread: number
+}
+
+/**
+ * Returns which diffs up to a number the peer may acknowledge without effect. The Python library acknowledges what it polled also when it
+ * could not apply it, and a callback whose URL it could not read. A poll is followed by the full state then, which deletes nothing.
+ */
+export async function findUnapplied(
+  q: Queries,
+  { actorId, peerId, subscriptionId, upTo }: Prefix,
+  maxHighGranularityBytes: number,
+): Promise<Unapplied> {
+  const row = await q.get<Unapplied>(
+    `SELECT COALESCE(SUM(CASE WHEN ${isUnappliedDeletion} THEN 1 ELSE 0 END), 0) AS deletions,
+       COALESCE(SUM(CASE WHEN kind = 'diff' AND (s.granularity = 'low' OR octet_length(data) > $5) THEN 1 ELSE 0 END), 0) AS unread
+     FROM ${acknowledgedDiffs}`,
+    actorId,
+    peerId,
+    subscriptionId,
+    upTo,
+    maxHighGranularityBytes,
+  )
+  return row ?? { deletions: 0, unread: 0 }
 }
 
 /** Deletes acknowledged diffs. Their callbacks are no longer sent. */

@@ -57,6 +57,35 @@ export async function keepMissedDiffs(
   })
 }
 
+/** The diffs of one subscription with callbacks up to a number that the peer has not read alone: `$1` to `$4`. */
+export const acknowledgedDiffs = `diff
+     JOIN publisher_subscription s ON s.actor_id = diff.actor_id AND s.peer_id = diff.peer_id
+       AND s.subscription_id = diff.subscription_id
+     JOIN delivery w ON w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id
+       AND w.subscription_id = diff.subscription_id AND w.sequence = diff.sequence
+     WHERE diff.actor_id = $1 AND diff.peer_id = $2 AND diff.subscription_id = $3 AND diff.sequence <= $4
+       AND diff.cleared_at IS NULL AND s.granularity IN ('high', 'low')`
+
+/** Condition: the diff deletes names. A deletion that was sent again counts only while its callback was not accepted. */
+export const isUnappliedDeletion = `(diff.deletions <> '' AND (diff.kind <> 'erasure' OR w.outcome = 'failed'
+         OR (w.outcome = 'waiting' AND w.sequence > s.committed)))`
+
+/** Keeps the deletions that a peer acknowledges and may not have applied. */
+export async function keepAcknowledged(
+  tx: Transaction,
+  { actorId, peerId, subscriptionId, upTo }: SubscriptionOf & { readonly actorId: string; readonly upTo: number },
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO missed_deletion (actor_id, peer_id, subscription_id, about, data, is_shown)
+     SELECT diff.actor_id, diff.peer_id, diff.subscription_id, 'diff ' || diff.sequence, diff.deletions, 1
+     FROM ${acknowledgedDiffs} AND ${isUnappliedDeletion} ON CONFLICT DO NOTHING`,
+    actorId,
+    peerId,
+    subscriptionId,
+    upTo,
+  )
+}
+
 /** Like `keepMissedDiffs`, for all diffs of an actor. */
 export async function keepAllMissedDiffs(tx: Transaction, actorId: string): Promise<void> {
   await tx.run(

@@ -5,7 +5,8 @@ import { fire } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Caller } from '../caller.ts'
 import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
-import { redriveQueues } from './queue-store.ts'
+import { repairDelayMs } from '../outbox/policy.ts'
+import { beginRepair, onlyDeletions, redriveQueues } from './queue-store.ts'
 import { ServiceError } from '../errors.ts'
 import { type Live, subscriptionChange } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
@@ -13,6 +14,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { Access } from '../property/access.ts'
 import { randomId } from '../secret/random.ts'
 import type { AfterCommit, Queries, Store, Transaction } from '../store/store.ts'
+import { isOtherImplementation } from '../trust/trust.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import { type Backlog, countFailing, findBacklogs, findUndelivered, type SubscriptionOf } from './backlog-store.ts'
 import {
@@ -20,6 +22,7 @@ import {
   clearDiff,
   findDiff,
   findDiffs,
+  findUnapplied,
   findTimeline,
   type StoredDiff,
   type TimelineEntry,
@@ -34,6 +37,7 @@ import {
   findSubscriptionsOf,
   insertPublisherSubscription,
 } from './publisher-store.ts'
+import { keepAcknowledged } from './missed-store.ts'
 import type { PresentOf, Publisher } from './publisher.ts'
 import {
   findRecords,
@@ -60,6 +64,8 @@ export interface PublicationsDeps {
   readonly now: () => number
   /** Maximum number of subscriptions that a peer may hold at an actor. */
   readonly maxPeerSubscriptions: number
+  /** A longer diff is sent as a URL. */
+  readonly maxHighGranularityBytes: number
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
   /** Starts the delivery of due diffs. */
@@ -292,6 +298,7 @@ export class Publications {
       const subscription = await findPublisherSubscription(tx, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const upTo = sequence === 0 ? subscription.sequence : Math.min(sequence, subscription.sequence)
+      await this.#doubtUnapplied(tx, { ...address, upTo })
       await acknowledgeDiffs(tx, { ...address, upTo }, now())
       return subscription
     }
@@ -302,6 +309,21 @@ export class Publications {
     )
     if (acknowledged !== null && isAhead(sequence, acknowledged)) await this.#catchUpWith(address, sequence)
     return acknowledged !== null
+  }
+
+  /** The copy of another implementation is in doubt when it acknowledges what it may not have applied. */
+  async #doubtUnapplied(tx: Transaction, prefix: Address & { readonly upTo: number }): Promise<void> {
+    const { actorId, peerId } = prefix
+    const { now, maxHighGranularityBytes, afterCommit, wake } = this.#deps
+    const { deletions, unread } = await findUnapplied(tx, prefix, maxHighGranularityBytes)
+    if (deletions === 0 && unread === 0) return
+    const trust = await findTrust(tx, actorId, peerId)
+    if (trust === null || !isOtherImplementation(trust.facts)) return
+    if (deletions > 0) await keepAcknowledged(tx, prefix)
+    // The deletions do not depend on the full state, so they need not wait for it.
+    const at = unread > 0 ? now() + repairDelayMs(0, 1, false) : now()
+    await beginRepair(tx, prefix, { at, failures: unread > 0 ? 0 : onlyDeletions })
+    afterCommit(tx, () => wake(actorId))
   }
 
   /**

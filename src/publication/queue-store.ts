@@ -229,6 +229,25 @@ export const longestLookMs = 3_600_000
 /** Consecutive deliveries from this number on are stored as one row. */
 const leastRun = 4
 
+/** Begins the repair of a copy that is not in doubt yet. One that is keeps its time. */
+export async function beginRepair(
+  tx: Transaction,
+  { actorId, peerId, subscriptionId }: QueueKey,
+  { at, failures }: Repair & { readonly at: number },
+): Promise<void> {
+  const time = 'CAST($4 AS BIGINT)'
+  await tx.run(
+    `/* delivery */ UPDATE publisher_subscription SET repair_at = ${time}, repairs = $5,
+       due_at = CASE WHEN due_at < ${time} THEN due_at ELSE ${time} END
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND repair_at IS NULL`,
+    actorId,
+    peerId,
+    subscriptionId,
+    at,
+    failures,
+  )
+}
+
 /** Returns for each outcome whether the lease stays, because more diffs wait. The number of statements is constant. */
 export async function commitOutcomes(
   tx: Transaction,
@@ -290,8 +309,10 @@ async function insertRuns(tx: Transaction, recorded: readonly WithRun[]): Promis
   )
 }
 
-/** Condition: the repair was brought forward during the batch, and is still needed. */
-const isHurried = 'r.repair IS NOT NULL AND repair_at < r.was'
+/** Condition: the repair was begun during the batch. */
+const isBegun = '(r.was IS NULL AND repair_at IS NOT NULL)'
+/** Condition: the repair was brought forward during the batch, and is still needed, or was begun. */
+const isHurried = `(${isBegun} OR (r.repair IS NOT NULL AND repair_at < r.was))`
 
 /**
  * Returns the queues whose lease was valid, each with whether the lease stays. A copy with the full state that has missed deletions
@@ -317,7 +338,7 @@ async function commitQueues(
        attempts = r.tries, uncertain = r.unknowns, failing_since = r.failing, state = r.standing,
        repair_at = CASE WHEN ${isHurried} THEN repair_at WHEN r.whole > 0 AND ${hasMissed(only)} THEN r.whole
          ELSE r.repair END,
-       repairs = CASE WHEN r.whole > 0 AND ${hasMissed(only)} THEN ${onlyDeletions} ELSE r.repaired END,
+       repairs = CASE WHEN ${isBegun} THEN repairs WHEN r.whole > 0 AND ${hasMissed(only)} THEN ${onlyDeletions} ELSE r.repaired END,
        leased_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > committed THEN r.lease ELSE 0 END,
        due_at = CASE
          WHEN r.due = -1 AND r.standing = 'live' THEN CASE WHEN ${isHurried} THEN repair_at END

@@ -11,7 +11,7 @@ import { checkRuns } from './processor.ts'
 import type { Access } from '../property/access.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
-import type { Trust } from '../trust/trust.ts'
+import { isOtherImplementation, type Trust } from '../trust/trust.ts'
 import type { PeerData, Poll, PolledDiff } from './snapshot.ts'
 import {
   deleteSubscriberSubscription,
@@ -247,7 +247,8 @@ export class Subscribing {
     if (trust === null || found[1] === null) return
     const { now } = this.#deps
     const { checkAt } = found[1]
-    const isCheck = checkAt !== null && checkAt <= now() && mayOmitChanges(trust)
+    // Another implementation may change data without an announcement and without a gap in the numbers.
+    const isCheck = checkAt !== null && checkAt <= now() && isOtherImplementation(trust.facts)
     // A publisher that announces every change needs no check.
     if (checkAt === checkRuns && !isCheck && (await this.#deps.fetches.markInSync(key, true))) return
     const decidedAt = now() + decideMs
@@ -369,15 +370,6 @@ export class Subscribing {
     await refreshFacts(actor, peerId, 'synchronized')
     return { results, trustEnded: false }
   }
-}
-
-/**
- * Whether the peer may change data without an announcement and without a gap in the numbers. Services with the tag `moving` do not.
- * The Python library announces some of many changes at the same time. A peer whose options are unknown is not checked.
- */
-function mayOmitChanges({ facts }: Trust): boolean {
-  const { aw_supported: tags } = facts
-  return tags !== undefined && !tags.split(',').some((tag) => tag.trim() === 'moving')
 }
 
 function isGone(result: SyncResult | undefined): boolean {

@@ -120,3 +120,11 @@ export function isAsking(trust: Pick<Trust, 'ownRequest'>, now: number): boolean
 export function isCrossed(trust: Pick<Trust, 'ownRequest'>, now: number, crossingMs: number): boolean {
   return trust.ownRequest !== null && now < trust.ownRequest.until + crossingMs
 }
+
+/**
+ * Whether the options of the peer are known, and it is not a service of this kind: those have the tag `moving`. The Python library
+ * announces only some of many changes at the same time, and acknowledges callbacks whose data it could not fetch.
+ */
+export function isOtherImplementation({ aw_supported: tags }: TrustFacts): boolean {
+  return tags !== undefined && !tags.split(',').some((tag) => tag.trim() === 'moving')
+}

@@ -359,7 +359,7 @@ forEachService((start) => {
       ['high', ['put', 'put', 'resync'], [], 3],
       ['high', ['resync', 'put'], [2], 2],
       ['high', ['put', 'resync', 'put', 'resync', 'put'], [5], 5],
-      ['high', ['put', 'delete', 'resync', 'put'], [1, 2, 4], 4],
+      ['high', ['put', 'delete', 'resync', 'put'], [4], 4],
       ['high', ['put', 'resync', 'delete', 'put'], [3, 4], 4],
       ['low', ['put', 'put', 'put', 2], [3], 3],
       ['low', ['put', 'put', 2], [], 2],
@@ -414,16 +414,9 @@ forEachService((start) => {
         // The full state brings what these lack.
         ['high', ['long', 'long', 'put', 'long', 'long', 'put'], [[2, 3, 4, 5, 6]]],
         ['low', ['put', 'long', 'long', 'long', 'long'], [[3, 4, 5]]],
-        // No full state deletes a name.
-        [
-          'high',
-          ['long', 'delete', 'long', 'long', 'long', 'long'],
-          [
-            [1, 2, 3, 4],
-            [5, 6],
-          ],
-        ],
-        ['low', ['put', 'delete', 'long', 'long', 'long', 'long'], [[1, 2, 3, 4, 5], [6]]],
+        // The deletion follows the acknowledgement.
+        ['high', ['long', 'delete', 'long', 'long', 'long', 'long'], [[4, 5, 6]]],
+        ['low', ['put', 'delete', 'long', 'long', 'long', 'long'], [[4, 5, 6]]],
       ]
     for (const [granularity, steps, numbers] of polls) {
       it(`name the number up to which an answer is complete after ${steps.join(', ')}, ${granularity} (SUB-36)`, async () => {
@@ -495,6 +488,105 @@ forEachService((start) => {
         assert.deepEqual([lists.get('notes'), values.get('mood')], [notes, mood])
       })
     }
+  })
+
+  describe('the copy of a Python peer that acknowledges what it has not applied', () => {
+    async function pythonWorld(granularity: string) {
+      const clock = new ManualClock()
+      const peer = await PythonPeer.start({ autoAccept: 'friend' })
+      closers.push(() => peer.close())
+      const tags = 'callbacks,subscriptionresync,subscriptions,trust'
+      peer.route('GET', /^\/meta\/actingweb\/supported$/, () => ({ status: 200, body: tags }))
+      const service = await start({ listen: true, now: clock.now, timers: clock.timers, random: () => 1 })
+      const actor = await service.createActor()
+      const write = async (path: string, value: unknown): Promise<void> => {
+        assert.equal((await actor.request('PUT', `/properties/${path}`, value)).status, 204)
+      }
+      const remove = async (name: string): Promise<void> => {
+        assert.equal((await actor.request('DELETE', `/properties/${name}`)).status, 204)
+      }
+      for (const name of ['mood', 'trip', 'plan']) await write(name, { is: 'known' })
+      assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 201)
+      const { store } = await service.app.running()
+      const areOptionsKnown = async () =>
+        (await store.read((q) => findTrust(q, actor.id, peer.id)))?.facts.aw_supported === tags
+      await passUntil(clock, [service], areOptionsKnown, 1000)
+      const subscriber = new PythonSubscriber(peer, { now: clock.now })
+      const id = await subscriber.subscribe(actor.id, granularity)
+      const names = (): string[] => [...subscriber.copyOf(actor.id).values.keys()].toSorted()
+      assert.deepEqual(names(), ['mood', 'plan', 'trip'])
+      const until = (holds: () => boolean | Promise<boolean>): Promise<void> => passUntil(clock, [service], holds, 1000)
+      const isSettled = async (sequence: number): Promise<boolean> => {
+        const answer = await actor.request('GET', `/subscriptions/${peer.id}/${id}?timeline=true`)
+        return ((await answer.json()) as { settled: number }).settled >= sequence
+      }
+      return { actor, clock, peer, service, subscriber, id: id ?? '', names, write, remove, until, isSettled }
+    }
+
+    it('loses what was deleted before a gap in the poll (SUB-34)', async () => {
+      const { actor, service, subscriber, names, write, remove, until, isSettled } = await pythonWorld('high')
+      const handle = await service.app.actors.get(actor.id)
+      subscriber.processes = false
+      await write('mood', 1)
+      await remove('trip')
+      await handle?.subscriptions.suspend('properties')
+      await handle?.subscriptions.resume('properties')
+      await write('mood', 2)
+      await until(() => isSettled(4))
+      await subscriber.sync(actor.id)
+      assert.deepEqual(names(), ['mood', 'plan', 'trip'])
+      subscriber.processes = true
+      await until(() => names().length === 2)
+      assert.deepEqual(names(), ['mood', 'plan'])
+    })
+
+    it('loses what was deleted after the backup from which the peer was restored (SUB-34)', async () => {
+      const { actor, service, subscriber, id, names, write, remove, until, isSettled, clock } =
+        await pythonWorld('high')
+      await write('mood', 1)
+      await until(() => isSettled(1))
+      const restore = subscriber.backup()
+      await remove('trip')
+      await write('mood', 3)
+      await until(() => isSettled(3))
+      assert.deepEqual([subscriber.last(id), names()], [3, ['mood', 'plan']])
+      restore()
+      assert.deepEqual([subscriber.last(id), names()], [1, ['mood', 'plan', 'trip']])
+      await write('mood', 4)
+      await until(() => isSettled(4))
+      clock.pass(minuteMs)
+      await write('mood', 5)
+      await until(() => names().length === 2)
+      assert.deepEqual([subscriber.last(id), names()], [6, ['mood', 'plan']])
+      // The deletion arrived. It is not sent a third time.
+      await subscriber.sync(actor.id)
+      for (let hour = 0; hour < 48; hour += 12) {
+        clock.pass(12 * hourMs)
+        await service.settled()
+      }
+      assert.equal(subscriber.last(id), 6)
+    })
+
+    for (const [granularity, value] of [
+      ['low', { is: 'new' }],
+      ['high', { is: 'x'.repeat(70_000) }],
+    ] as const)
+      it(`gets the full state after the peer could not read the URL of a callback, ${granularity} (SUB-18)`, async () => {
+        const { actor, peer, subscriber, names, write, remove, until, isSettled } = await pythonWorld(granularity)
+        const call = peer.call.bind(peer)
+        peer.call = async (method, url, ...others) =>
+          method === 'GET' && url.includes('/subscriptions/') ? { error: 503 } : call(method, url, ...others)
+        await write('mood', value)
+        await until(() => isSettled(1))
+        assert.deepEqual(subscriber.copyOf(actor.id).values.get('mood'), { is: 'known' })
+        if (granularity === 'low') await remove('trip')
+        peer.call = call
+        await until(
+          async () => JSON.stringify(subscriber.copyOf(actor.id).values.get('mood')) === JSON.stringify(value),
+        )
+        if (granularity === 'low') await until(() => !names().includes('trip'))
+        assert.deepEqual(names(), granularity === 'low' ? ['mood', 'plan'] : ['mood', 'plan', 'trip'])
+      })
   })
 
   describe('a Python peer whose ingress fails for a while', () => {

@@ -315,14 +315,14 @@ export class PythonSubscriber {
   #copies = new Map<string, PythonCopy>()
   /** Peers of whose data a fetch failed after their callback was acknowledged (WIRE-RESTORE-08, WIRE-ADDRESS-04). */
   readonly lost = new Set<string>()
-  /** Peers whose copy keeps names that a sync acknowledged as deleted, because the full state deletes nothing (WIRE-RESTORE-09). */
-  readonly kept = new Set<string>()
   /** Peers of whose list a change arrived that the fetched list had already: a full state has no number, so it is applied again. */
   readonly doubled = new Set<string>()
   /** Lists, by peer and name, that a full state lacked and the copy keeps. Later changes apply to what stayed (WIRE-RESTORE-09). */
   readonly #stale = new Set<string>()
   /** Names, by peer, whose deletion was acknowledged without effect, and that the next full state lacked and the copy keeps. */
   readonly #left = new Set<string>()
+  /** Peers whose copy stayed when its subscription was lost. The next subscription continues it (WIRE-RESTORE-15). */
+  readonly #orphaned = new Set<string>()
   /** By peer and list: when it was fetched. */
   readonly #fetchedAt = new Map<string, number>()
   /** By peer: the permissions that it granted, as they were read or received last. */
@@ -406,13 +406,13 @@ export class PythonSubscriber {
       this.lost.add(trust.peerid)
       return 0
     }
-    const hadLost = this.lost.delete(trust.peerid)
+    const [hadLost, isOrphan] = [this.lost.delete(trust.peerid), this.#orphaned.delete(trust.peerid)]
     this.doubled.delete(trust.peerid)
     const found = Object.entries(fetched.data as Record<string, Json>)
     const shown = new Set(found.map(([name]) => name))
     const { values, lists } = this.copyOf(trust.peerid)
     for (const name of lists.keys()) this.#noteStale(trust.peerid, name, !shown.has(name))
-    if (hadLost)
+    if (hadLost || isOrphan)
       for (const name of [...values.keys(), ...lists.keys()])
         if (!shown.has(name)) this.#left.add(`${trust.peerid} ${name}`)
     for (const name of shown) this.#left.delete(`${trust.peerid} ${name}`)
@@ -428,7 +428,7 @@ export class PythonSubscriber {
     return this.#stale.has(`${peerId} ${name}`)
   }
 
-  /** Whether the copy has the name only because a failed fetch, or a gap in a poll, lost its deletion. */
+  /** Whether the copy has the name only because a failed fetch or an earlier subscription left it there. */
   isLeft(peerId: string, name: string): boolean {
     return this.#left.has(`${peerId} ${name}`)
   }
@@ -476,7 +476,10 @@ export class PythonSubscriber {
     if (statuses.length === 0 || statuses.some((status) => status !== 404)) return
     const probe = await this.#peer.call('GET', `${trust.baseuri}/trust/${this.#peer.id}`, trust.secret)
     // The copy stays, without an owner (WIRE-RESTORE-15).
-    if ('data' in probe) for (const id of ids) this.#outbound.delete(id)
+    if ('data' in probe) {
+      for (const id of ids) this.#outbound.delete(id)
+      this.#orphaned.add(peerId)
+    }
     // The actor does not exist at its publisher (WIRE-RESTORE-17).
     else this.#peer.forget(peerId)
   }
@@ -581,13 +584,7 @@ export class PythonSubscriber {
       if (diff.sequence > found.last) this.#noteDoubled(found.peerId, diff.data, diff.timestamp)
       applied += this.#feed(found, diff.sequence, withTime(diff.data, diff.timestamp))
     }
-    // A resync has no number in a poll. What follows the gap is acknowledged without effect (WIRE-RESTORE-21).
-    if (applied > 0 && data.some((diff) => diff.sequence > found.last)) this.lost.add(found.peerId)
-    if (applied === 0) {
-      const shown = await this.baseline(trust)
-      const { values, lists } = this.copyOf(trust.peerid)
-      if (data.length > 0 && values.size + lists.size > shown) this.kept.add(trust.peerid)
-    }
+    if (applied === 0) await this.baseline(trust)
     // A number 0 does not lower the last one (WIRE-RESTORE-14). What waits in the queue stays there (WIRE-RESTORE-21).
     if (sequence > 0 || found.last === 0) found.last = sequence
     if (data.length > 0) await this.#peer.call('PUT', path, trust.secret, { sequence })

@@ -48,8 +48,6 @@ function isComparable(
   // The failed fetch was acknowledged, and no later diff of a list makes up for it (WIRE-RESTORE-08, WIRE-ADDRESS-04).
   if (subscriber.lost.has(id)) return false
   if (subscriber.doubled.has(id)) return false
-  // A sync took the full state, and acknowledged the deletions that no full state brings (WIRE-RESTORE-09, WIRE-RESTORE-13).
-  if (subscriber.kept.has(id)) return false
   // A gap, also the one of a restore, ends with the second callback behind it (WIRE-RESTORE-19, WIRE-RESTORE-23).
   return !mayBeBehind || (!wasRestored && subscriber.last(subscriptionid) === sequence)
 }
