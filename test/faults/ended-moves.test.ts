@@ -276,6 +276,8 @@ forEachService((start) => {
       const { bob, network } = world
       assert.ok((await bob.request('PUT', '/properties/mood', { now: 'glad' })).ok)
       await until(() => network.saw(new RegExp(`^POST ${oldUrl}/.*/callbacks/subscriptions/`)))
+      // A call would start the closed service again, which retries by the clock of this machine.
+      network.remove(peerUrl)
       await world.peers.close()
       const clock = new ManualClock(Date.now())
       const peers = await start({
@@ -288,10 +290,11 @@ forEachService((start) => {
         circuitThreshold: 2,
         circuitCooldownSeconds: 5,
       })
+      network.add(peers)
       const until10Hours = clock.now() + 36_000_000
       await passUntil(clock, [peers], () => clock.now() >= until10Hours, 300_000)
       const asked = network.calls.filter((call) => /^POST .*\/callbacks\/subscriptions\//.test(call)).length
-      assert.ok(asked >= 10 && asked <= 40, `${asked} callbacks in 10 hours`)
+      assert.ok(asked >= 10 && asked <= 33, `${asked} callbacks in 10 hours`)
     })
   })
 })

@@ -295,8 +295,8 @@ forEachService((start) => {
       const world = await readdressedWorld(start)
       const { ada, bob, secret } = await friendsIn(world)
       // The stranger has a copy of everything: the same actor, relationship and secret. The service itself has not moved.
-      await world.service().close()
       world.network.serve(formerUrl, () => Response.json({ error: 'not_found' }, { status: 404 }))
+      await world.service().close()
       const stranger = await start({
         baseUrl: evilUrl,
         formerBaseUrls: [formerUrl],

@@ -49,8 +49,8 @@ export async function readdressedWorld(start: Start, others: StartOptions = {}):
       passed += ms
     },
     restart: async (baseUrl, formerBaseUrls, options = {}) => {
-      await service.close()
       for (const url of [formerUrl, currentUrl]) network.remove(url)
+      await service.close()
       service = await start({ ...common, ...options, baseUrl, formerBaseUrls, database: first.databaseUrl })
       for (const url of [baseUrl, ...formerBaseUrls]) network.serve(url, (request) => service.app.fetch(request))
       return service
