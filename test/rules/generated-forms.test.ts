@@ -6,6 +6,7 @@ import { dataSchema, type JsonSchema, type StandardSchema } from '../../src/app/
 import type { ServiceError } from '../../src/errors.ts'
 import { fromPlain, type JsonText, known } from '../../src/json/json.ts'
 import { english } from '../../src/pages/languages/english.ts'
+import { german } from '../../src/pages/languages/german.ts'
 import {
   fieldNameAt,
   readForm,
@@ -105,8 +106,8 @@ describe('the form of a schema', () => {
     const attributes = (name: string): unknown => fields.get(name)?.attributes
     assert.deepEqual(attributes('fields/text'), { minlength: '1', required: true, maxlength: '80', type: 'text' })
     assert.deepEqual(attributes('fields/notes'), { maxlength: '5000' })
-    assert.deepEqual(attributes('fields/rank'), { type: 'number', step: 'any', min: '0', max: '10', required: false })
-    assert.deepEqual(attributes('fields/times'), { type: 'number', step: '1', min: '1', required: true })
+    assert.deepEqual(attributes('fields/rank'), { type: 'text', inputmode: 'decimal', required: false })
+    assert.deepEqual(attributes('fields/times'), { type: 'text', inputmode: 'numeric', required: true })
     assert.deepEqual(attributes('fields/level'), { required: true })
     // A group that may be missing can be left empty.
     assert.deepEqual(attributes('fields/place/street'), { minlength: '3', type: 'text', required: false })
@@ -147,7 +148,6 @@ describe('the form of a schema', () => {
         ['code', ''],
       ],
     )
-    assert.equal(fields.get('fields/limit')?.attributes['step'], '0.5')
     assert.equal(fields.get('fields/code')?.attributes['pattern'], '^[A-Z]+$')
     assert.equal(fields.get('fields/part')?.attributes['pattern'], '.*(?:[0-9]).*')
     assert.equal(fields.get('fields/odd')?.attributes['pattern'], undefined)
@@ -299,6 +299,10 @@ describe('a form', () => {
     ['text for a number', { 'fields/times': '1e' }, 'fields/times', '"1e" is not a number'],
     ['a missing choice', { 'fields/level': '' }, 'fields/level', 'a value is missing'],
     ['another choice', { 'fields/level': '3' }, 'fields/level', '"3" is not one of the choices'],
+    ['a number of another language', { 'fields/times': '1,5' }, 'fields/times', '"1,5" is not a number'],
+    ['text for a date', { 'fields/due': 'soon' }, 'fields/due', '"soon" is not a date'],
+    ['an ambiguous date', { 'fields/due': '3/4/2026' }, 'fields/due', '"3/4/2026" is not a date'],
+    ['a day that no calendar has', { 'fields/due': '2026-02-30' }, 'fields/due', '"2026-02-30" is not a date'],
     ['text for a time', { 'fields/at': 'noon' }, 'fields/at', '"noon" is not a date with a time'],
     ['text for yes or no', { 'fields/urgent': 'maybe' }, 'fields/urgent', '"maybe" is neither true nor false'],
   ]
@@ -317,6 +321,32 @@ describe('a form', () => {
       )
     })
   }
+
+  it('reads dates that a person typed, in the words of the page', () => {
+    const dates = shapeOf(z.array(z.iso.date()))
+    const { forms } = german.messages(german.noun)
+    assert.equal(
+      readForm(dates, { fields: '24.12.2026\n1. März 2026' }, undefined, forms),
+      '["2026-12-24","2026-03-01"]',
+    )
+    assert.equal(readForm(dates, { fields: '24 Dec 2026' }, undefined, words), '["2026-12-24"]')
+    const time = shapeOf(z.iso.datetime())
+    assert.equal(readForm(time, { fields: '24.12.2026, 18:30' }, undefined, forms), '"2026-12-24T18:30:00Z"')
+    assert.equal(readForm(time, { fields: '2026-12-24 18:30:05' }, undefined, words), '"2026-12-24T18:30:05Z"')
+  })
+
+  it('reads and shows numbers as the page writes them', () => {
+    const budget = shapeOf(z.object({ limit: z.number() }))
+    const { forms } = german.messages(german.noun)
+    for (const [text, json] of [
+      ['1,5', '{"limit":1.5}'],
+      ['1.000', '{"limit":1000}'],
+    ] as const)
+      assert.equal(readForm(budget, { 'fields/limit': text }, undefined, forms), json)
+    assert.throws(() => readForm(budget, { 'fields/limit': '1.5' }, undefined, forms), { code: 'bad_request' })
+    const shown = shownForm(budget, fromPlain({ limit: 1.5 }), null, german.messages(german.noun))
+    assert.equal(shown?.members[0]?.value, '1,5')
+  })
 
   it('refuses an element that is not one of the choices', () => {
     assert.throws(() => readForm(shapeOf(z.array(z.enum(['a']))), { fields: 'a\nb' }, undefined, words), {

@@ -73,7 +73,7 @@ forEachService((start) => {
       const page = await shown(await open(), 'budget')
       assert.equal(
         tag(page, 'value-fields/limit'),
-        '<input id="value-fields/limit" name="fields/limit" value="500" autocomplete="off" type="number" step="any" min="0" max="1000" required aria-describedby="value-fields/limit-hint">',
+        '<input id="value-fields/limit" name="fields/limit" value="500" autocomplete="off" type="text" inputmode="decimal" required aria-describedby="value-fields/limit-hint">',
       )
       assert.match(page, /<label for="value-fields\/limit">limit <span class="kind">\(required\)<\/span><\/label>/)
       assert.match(page, /<p class="hint" id="value-fields\/limit-hint">In euros<\/p>/)

@@ -39,7 +39,8 @@ interface ListedAmounts {
   readonly isPartial: boolean
 }
 
-const { number, readNumber, numberText, and, or, plural, relative, date, day, exact, size } = formatsOf('en-GB')
+const { number, readNumber, numberText, readDate, and, or, plural, relative, date, day, exact, size } =
+  formatsOf('en-GB')
 
 function count(value: number, one: string, many: string): string {
   return `${number(value)} ${plural(value, { one, other: many })}`
@@ -238,6 +239,7 @@ const forms = {
   next: 'Next',
   readNumber: (text: string) => readNumber(text),
   numberText: (json: string) => numberText(json),
+  readDate: (text: string) => readDate(text),
   pageNumber: (page: number) => number(page),
   pageOf: (page: number, pages: number) => `Page ${number(page)} of ${number(pages)}`,
   deletion: 'Delete…',
@@ -880,7 +882,8 @@ const properties = {
   rejected: (app: string, name: string) => `${app} didn’t accept this value for ${quote(name)}.`,
   invalidJson: (line: number, column: number) => `Invalid JSON at line ${number(line)}, column ${number(column)}.`,
   notANumber: (text: string) => `${quote(text)} isn’t a number. Write 1.5 or 1,000, for example.`,
-  notATime: (text: string) => `${quote(text)} isn’t a date with a time.`,
+  notADate: (text: string) => `${quote(text)} isn’t a date. Write 24 Dec 2026 or 2026-12-24, for example.`,
+  notATime: (text: string) => `${quote(text)} isn’t a date with a time. Write 24 Dec 2026, 18:30, for example.`,
   notABoolean: (text: string) => `${quote(text)} is neither true nor false.`,
   notAChoice: (text: string) => `${quote(text)} isn’t one of the choices.`,
 }

@@ -8,6 +8,11 @@ export interface Formats {
   readonly readNumber: (text: string) => string | null
   /** `1,5` in German for the JSON text `1.5`: with the same digits, and without groups. */
   readonly numberText: (json: string) => string
+  /**
+   * Returns a date that people write in the language, as `2026-12-24`. The year has four digits. Null for any other text, and
+   * where another order of day and month would be another date: `3/4/2026` in English.
+   */
+  readonly readDate: (text: string) => string | null
   /** `a, b and c`. */
   readonly and: (items: readonly string[]) => string
   /** `a, b or c`. */
@@ -35,6 +40,7 @@ export function formatsOf(tag: string): Formats {
   const lists = once((type: 'conjunction' | 'disjunction') => new Intl.ListFormat(tag, { type }))
   const numbers = once((_only: 'number') => new Intl.NumberFormat(tag))
   const marks = once((_only: 'marks') => marksOf(tag))
+  const calendar = once((_only: 'calendar') => calendarOf(tag))
   const rules = once((_only: 'plural') => new Intl.PluralRules(tag))
   const times = once((_only: 'relative') => new Intl.RelativeTimeFormat(tag))
   const clocks = once((timeZone: string) => clockOf(tag, timeZone))
@@ -51,6 +57,7 @@ export function formatsOf(tag: string): Formats {
     number: (value) => numbers('number').format(value),
     readNumber: (text) => readNumber(text, marks('marks')),
     numberText: (json) => json.replace('.', marks('marks').decimal),
+    readDate: (text) => readDate(text, calendar('calendar')),
     and: (items) => lists('conjunction').format(items),
     or: (items) => lists('disjunction').format(items),
     plural: (value, forms) => forms[rules('plural').select(value)] ?? forms.other,
@@ -104,6 +111,59 @@ function withoutGroups(text: string, marks: string): string {
   const [first = '', ...others] = parts
   const isGrouped = /^-?[1-9]\d{0,2}$/.test(first) && others.every((part) => /^\d{3}$/.test(part))
   return isGrouped ? parts.join('') : text
+}
+
+interface Calendar {
+  /** The names of the months in lower case, long and short, from January on. */
+  readonly months: readonly (readonly string[])[]
+  readonly isDayFirst: boolean
+  /** Whether countries with this language write day and month in different orders. */
+  readonly isDivided: boolean
+}
+
+function calendarOf(tag: string): Calendar {
+  const names = (['long', 'short'] as const).map(
+    (month) => new Intl.DateTimeFormat(tag, { month, day: 'numeric', timeZone: 'UTC', calendar: 'gregory' }),
+  )
+  const nameIn = (format: Intl.DateTimeFormat, month: number): string =>
+    wordsOf(format.formatToParts(Date.UTC(2026, month, 1)).find(({ type }) => type === 'month')?.value ?? '').join(' ')
+  const months = Array.from({ length: 12 }, (_, month) => names.map((format) => nameIn(format, month)))
+  const order = new Intl.DateTimeFormat(tag, { dateStyle: 'short', timeZone: 'UTC' }).formatToParts(0)
+  const placeOf = (wanted: string): number => order.findIndex(({ type }) => type === wanted)
+  return { months, isDayFirst: placeOf('day') < placeOf('month'), isDivided: tag.startsWith('en') }
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/[\s.,/]+/)
+    .filter((word) => word !== '')
+}
+
+function readDate(text: string, { months, isDayFirst, isDivided }: Calendar): string | null {
+  const typed = text.trim()
+  const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(typed)
+  if (iso !== null) return dateOf(iso[1] ?? '', iso[2] ?? '', iso[3] ?? '')
+  const [first = '', second = '', year = '', ...others] = wordsOf(typed)
+  if (others.length > 0 || !/^\d{4}$/.test(year)) return null
+  // People shorten names in other places than Intl does: "Sep" for "Sept".
+  const isNamed = (names: readonly string[], word: string): boolean =>
+    names.includes(word) || (word.length >= 3 && names.some((name) => name.startsWith(word)))
+  const monthOf = (word: string): number => months.findIndex((names) => isNamed(names, word)) + 1
+  if (monthOf(second) > 0) return dateOf(year, String(monthOf(second)), first)
+  if (monthOf(first) > 0) return dateOf(year, String(monthOf(first)), second)
+  const [day, month] = isDayFirst ? [first, second] : [second, first]
+  const [expected, other] = [dateOf(year, month, day), dateOf(year, day, month)]
+  if (!isDivided || other === null || other === expected) return expected
+  return expected === null ? other : null
+}
+
+/** Null when the calendar does not have the day. */
+function dateOf(year: string, month: string, day: string): string | null {
+  if (!/^\d{1,2}$/.test(month) || !/^\d{1,2}$/.test(day)) return null
+  const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+  const ms = Date.parse(`${iso}T00:00:00Z`)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(iso) ? iso : null
 }
 
 type Clock = Pick<Formats, 'date' | 'day' | 'exact'>

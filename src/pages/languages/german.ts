@@ -6,7 +6,7 @@ import { formatsOf } from './formats.ts'
 import { Declined, type GermanNoun } from './german-noun.ts'
 import type { Messages } from './language.ts'
 
-const { number, readNumber, numberText, and, or, plural, relative, date, day, exact, size } = formatsOf('de')
+const { number, readNumber, numberText, readDate, and, or, plural, relative, date, day, exact, size } = formatsOf('de')
 
 function count(value: number, one: string, many: string): string {
   return `${number(value)} ${plural(value, { one, other: many })}`
@@ -210,6 +210,7 @@ const forms: Messages['forms'] = {
   next: 'Weiter',
   readNumber,
   numberText,
+  readDate,
   pageNumber: (page) => number(page),
   pageOf: (page, pages) => `Seite ${number(page)} von ${number(pages)}`,
   deletion: 'Löschen …',
@@ -861,7 +862,8 @@ const properties: Messages['properties'] = {
   rejected: (app, name) => `${app} hat diesen Wert für ${quote(name)} nicht angenommen.`,
   invalidJson: (line, column) => `Ungültiges JSON in Zeile ${number(line)}, Spalte ${number(column)}.`,
   notANumber: (text) => `${quote(text)} ist keine Zahl. Schreiben Sie zum Beispiel 1,5 oder 1.000.`,
-  notATime: (text) => `${quote(text)} ist kein Datum mit Uhrzeit.`,
+  notADate: (text) => `${quote(text)} ist kein Datum. Schreiben Sie zum Beispiel 24.12.2026 oder 2026-12-24.`,
+  notATime: (text) => `${quote(text)} ist kein Datum mit Uhrzeit. Schreiben Sie zum Beispiel 24.12.2026, 18:30.`,
   notABoolean: (text) => `${quote(text)} ist weder wahr noch falsch.`,
   notAChoice: (text) => `${quote(text)} steht nicht zur Auswahl.`,
 }

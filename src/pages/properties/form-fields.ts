@@ -197,24 +197,22 @@ function nameOf(name: string, member: string): string {
 /** The text of a field for a value. Null when the field would not send the value back. */
 function shownText(leaf: Leaf, value: JsonText, words: Messages['forms']): string | null {
   if (isNull(value)) return leaf.isNullable ? '' : null
-  if (leaf.kind !== 'lines') return scalarText(leaf, value)
+  if (leaf.kind !== 'lines') return scalarText(leaf, value, words)
   const lines = elements(value)?.map((element) => lineText(leaf.element, element, words))
   if (lines === undefined || lines.some((line) => line === null || line === '' || line.includes('\n'))) return null
   return lines.join('\n')
 }
 
-function lineText(leaf: ScalarShape, value: JsonText, { numberText }: Messages['forms']): string | null {
-  if (leaf.kind === 'choice') return labelOf(leaf.choices, value)
-  const text = scalarText(leaf, value)
-  return text !== null && leaf.kind === 'number' ? numberText(text) : text
+function lineText(leaf: ScalarShape, value: JsonText, words: Messages['forms']): string | null {
+  return leaf.kind === 'choice' ? labelOf(leaf.choices, value) : scalarText(leaf, value, words)
 }
 
-function scalarText(leaf: ScalarShape, value: JsonText): string | null {
+function scalarText(leaf: ScalarShape, value: JsonText, { numberText }: Messages['forms']): string | null {
   switch (leaf.kind) {
     case 'text':
       return formText(stringValue(value))
     case 'number':
-      return kindOf(value) === 'number' && Number.isFinite(Number(value)) ? value : null
+      return kindOf(value) === 'number' && Number.isFinite(Number(value)) ? numberText(value) : null
     case 'date':
       return dateText(stringValue(value))
     case 'date_time':
@@ -303,7 +301,6 @@ function missing({ properties }: Messages): string {
 
 function lineValue(element: ScalarShape, name: string, line: string, words: Messages['forms']): JsonText {
   if (element.kind === 'text') return stringText(line)
-  if (element.kind === 'number') return numberValue(words.readNumber(line), line, name)
   if (element.kind !== 'choice') return scalarValue(element, name, line.trim(), words)
   const choice = element.choices.find(({ label }) => label === line.trim())
   if (choice === undefined)
@@ -315,26 +312,32 @@ function lineValue(element: ScalarShape, name: string, line: string, words: Mess
   return choice.value
 }
 
+/** A date, and the time of a clock with 24 hours. */
+const typedTime = /^(?<day>.{6,40}?)(?:T|,? )(?<clock>(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,3})?)?)$/
+
 function scalarValue(leaf: ScalarShape, name: string, text: string, words: Messages['forms']): JsonText {
   switch (leaf.kind) {
     case 'text':
-    case 'date':
       return stringText(text)
-    case 'number': {
-      // A browser sends the number of its field in the form of HTML, which allows one without digits before its point.
-      const number = text.trim().replace(/^(-?)\./, '$10.')
-      const isPlain = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(number) && Number.isFinite(Number(number))
-      return numberValue(isPlain ? number : words.readNumber(text), text, name)
+    case 'number':
+      return numberValue(words.readNumber(text), text, name)
+    case 'date': {
+      // Browsers without a field for dates send what the person typed.
+      const date = words.readDate(text)
+      if (date === null)
+        throw inputRefusal(`${quoted(text)} is not a date`, ({ properties }) => properties.notADate(text), name)
+      return stringText(date)
     }
     case 'date_time': {
-      const [, minutes, seconds = ':00'] = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?$/.exec(text) ?? []
-      if (minutes === undefined)
+      const { day = '', clock = '' } = typedTime.exec(text.trim())?.groups ?? {}
+      const date = words.readDate(day)
+      if (date === null)
         throw inputRefusal(
           `${quoted(text)} is not a date with a time`,
           ({ properties }) => properties.notATime(text),
           name,
         )
-      return stringText(`${minutes}${seconds}Z`)
+      return stringText(`${date}T${clock.length === 5 ? `${clock}:00` : clock}Z`)
     }
     case 'boolean':
       if (text !== 'true' && text !== 'false')

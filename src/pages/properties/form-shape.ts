@@ -168,23 +168,12 @@ function patternOf(given: unknown): string | null {
   }
 }
 
+/** The page reads numbers as its language writes them. A field of the browser would read them by the language of the browser. */
 function numberAttributes(schema: JsonSchema): FieldAttributes {
-  const isWhole = schema['type'] === 'integer'
-  const margin = isWhole ? 1 : 0
-  const below = numberOf(schema['exclusiveMinimum'])
-  const above = numberOf(schema['exclusiveMaximum'])
-  const least = numberOf(schema['minimum']) ?? (below === null ? null : below + margin)
-  const most = numberOf(schema['maximum']) ?? (above === null ? null : above - margin)
-  const step = numberOf(schema['multipleOf']) ?? (isWhole ? 1 : null)
-  // The steps of HTML begin at the least value.
-  const isAligned = step !== null && Number.isInteger((least ?? 0) / step)
-  const isBound = (bound: number | null): bound is number => bound !== null && Math.abs(bound) < Number.MAX_SAFE_INTEGER
-  return {
-    type: 'number',
-    step: isAligned ? String(step) : 'any',
-    ...(isBound(least) ? { min: String(least) } : {}),
-    ...(isBound(most) ? { max: String(most) } : {}),
-  }
+  const least = numberOf(schema['minimum']) ?? numberOf(schema['exclusiveMinimum'])
+  // The keyboards of telephones for these modes have no minus.
+  const mode = schema['type'] === 'integer' ? 'numeric' : 'decimal'
+  return { type: 'text', ...(least !== null && least >= 0 ? { inputmode: mode } : {}) }
 }
 
 function arrayShape(schema: JsonSchema, common: CommonShape, { level }: Place): LinesShape | null {
