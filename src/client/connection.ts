@@ -88,13 +88,16 @@ function isBytes(body: unknown): body is NonNullable<RequestInit['body']> {
   return ArrayBuffer.isView(body) || kinds.some((kind) => body instanceof kind)
 }
 
+/** A version of the service, whose own last characters may be `-br`, and the suffix of a proxy. */
+const withSuffix = /^("[\w-]{22}(?:\.[\w-]{22}|\.text)*)(?:--?|;)(?:gzip|gz|br|zstd|deflate)"$/
+
 /**
- * The version in a response. Proxies that compress mark it as weak (nginx) or add a suffix (Apache: `-gzip`), but the versions of
- * the service are strong. Null: none.
+ * The version in a response. Proxies that compress mark it as weak (nginx, Varnish, Cloudflare) or add a suffix (Apache and Caddy:
+ * `-gzip`, Jetty: `--gzip`, LiteSpeed: `;gz`), but the versions of the service are strong. Null: none.
  */
 export function strongVersion({ headers }: Response): string | null {
   const tag = headers.get('etag')
-  return tag === null ? null : tag.replace(/^W\//, '').replace(/-(?:gzip|br|zstd|deflate)"$/, '"')
+  return tag === null ? null : tag.replace(/^W\//, '').replace(withSuffix, '$1"')
 }
 
 /** Returns the path with each segment encoded. A string is a path itself: `settings/theme`. */

@@ -485,9 +485,16 @@ describe('the client of an actor', () => {
     ])
   })
 
-  // nginx marks the versions of what it compresses as weak, and Apache adds a suffix.
-  for (const change of [(tag: string) => `W/${tag}`, (tag: string) => tag.replace(/"$/, '-gzip"')]) {
-    it(`updates a value behind a proxy that turns "tag" into ${change('"tag"')}`, async () => {
+  // Each marks the versions of what it compresses.
+  const proxies: readonly (readonly [product: string, change: (tag: string) => string])[] = [
+    ['nginx, Varnish and Cloudflare', (tag) => `W/${tag}`],
+    ['Apache and Caddy', (tag) => tag.replace(/"$/, '-gzip"')],
+    ['Caddy with Zstandard, weakened again', (tag) => `W/${tag.replace(/"$/, '-zstd"')}`],
+    ['Jetty', (tag) => tag.replace(/"$/, '--gzip"')],
+    ['LiteSpeed', (tag) => tag.replace(/"$/, ';br"')],
+  ]
+  for (const [product, change] of proxies) {
+    it(`updates a value behind ${product}, which turn "tag" into ${change('"tag"')}`, async () => {
       const { service, stored } = await signed()
       const send = sendTo(service)
       const client = createClient<Application>({
