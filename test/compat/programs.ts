@@ -1,13 +1,12 @@
 /** Rows that need a program of the machine. `npm run compat` says which it did not find. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from '../support/free-port.ts'
-import { basic } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { codeOf } from './owner.ts'
 import { hasLibrary, libraryProgram } from './python-library.ts'
 import type { CompatRow, World } from './row.ts'
 import { type DrivenBrowser, startFirefox, startWebKit } from './web-drivers.ts'
@@ -64,115 +63,36 @@ function signsInWith(startBrowser: () => Promise<DrivenBrowser>): CompatRow['run
   }
 }
 
-/** Starts the proxy with the configuration that the function returns, and uses the service through it. */
-function behind(
-  program: string,
-  file: string,
-  args: (path: string) => readonly string[],
-  configuration: (port: number, target: string, folder: string) => string,
-): CompatRow['run'] {
-  return async (world) => {
-    const folder = mkdtempSync(join(tmpdir(), 'troupe-proxy-'))
-    const port = await freePort()
-    const path = join(folder, file)
-    writeFileSync(path, configuration(port, new URL(world.service.url).host, folder))
-    const proxy = spawn(program, args(path), { stdio: 'ignore' })
-    try {
-      await useThrough(world, `http://127.0.0.1:${port}`, proxy)
-    } finally {
-      proxy.kill()
-      rmSync(folder, { recursive: true, force: true })
-    }
+/**
+ * Connects by the command line, which registers, waits for the consent and keeps the tokens; then lists and calls. With its 355
+ * packages of 542 MB, mcp-use 1.34.6 is too large a dependency for tests: `npm install --global --legacy-peer-deps mcp-use@1.34.6`.
+ */
+async function mcpUse(world: World): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), 'troupe-mcp-use-'))
+  const options = { env: { ...process.env, HOME: home, MCP_USE_ANONYMIZED_TELEMETRY: 'false' } }
+  const use = async (...args: readonly string[]): Promise<string> =>
+    (await run('mcp-use', ['client', ...args, '--json'], options)).stdout
+  try {
+    const connecting = run('mcp-use', ['client', 'connect', 'notes', `${world.service.url}/mcp`], options)
+    const url = await addressIn(connecting.child)
+    await fetch(await codeOf(await world.browser(), url.slice(world.service.url.length)))
+    await connecting
+    assert.match(await use('notes', 'tools', 'list'), /"name":\s*"add_note"/)
+    assert.match(await use('notes', 'tools', 'call', 'add_note', 'text=hello'), /"index":\s*0/)
+  } finally {
+    rmSync(home, { recursive: true })
   }
 }
 
-async function useThrough({ service }: World, proxied: string, proxy: ChildProcess): Promise<void> {
-  const actor = await service.createActor()
-  const headers = { authorization: basic(actor.creator, actor.passphrase), 'content-type': 'application/json' }
-  const place = `${proxied}/${actor.id}/properties/text`
-  await until(async () => {
-    assert.equal(proxy.exitCode, null, 'the proxy ended')
-    return fetch(proxied).then(
-      () => true,
-      () => false,
-    )
-  })
-  const long = JSON.stringify('a long text '.repeat(1000))
-  assert.equal((await fetch(place, { method: 'PUT', headers, body: long })).status, 204)
-  // The proxy compresses the answer, and some make the tag weak.
-  const read = await fetch(place, { headers: { ...headers, 'accept-encoding': 'gzip' } })
-  assert.equal(`"${await read.text()}"`, long)
-  const changed = await fetch(place, {
-    method: 'PUT',
-    headers: { ...headers, 'if-match': (read.headers.get('etag') ?? '').replace(/^W\//, '') },
-    body: '"short"',
-  })
-  assert.equal(changed.status, 204)
-  const ending = new AbortController()
-  const stream = await fetch(`${proxied}/${actor.id}/live`, {
-    headers: { ...headers, accept: 'text/event-stream' },
-    signal: ending.signal,
-  })
-  assert.equal(stream.status, 200)
-  ending.abort()
+/** The address of the consent page, which a program prints. */
+async function addressIn({ stdout, stderr }: ChildProcess): Promise<string> {
+  let text = ''
+  for (const stream of [stdout, stderr]) stream?.on('data', (piece) => void (text += String(piece)))
+  let found: string | undefined
+  await until(() => (found = /https?:\/\/\S+\/oauth\/authorize\?\S+/.exec(text)?.[0]) !== undefined)
+  return found ?? ''
 }
 
-/** Workers of nginx that root starts run as another user, who may not write in the folder. */
-const workers = process.getuid?.() === 0 ? 'user root;\n' : ''
-
-const nginx = (port: number, target: string, folder: string): string => `${workers}daemon off;
-pid ${folder}/pid;
-error_log stderr;
-events {}
-http {
-  access_log off;
-  client_body_temp_path ${folder}/body;
-  proxy_temp_path ${folder}/proxy;
-  fastcgi_temp_path ${folder}/fastcgi;
-  uwsgi_temp_path ${folder}/uwsgi;
-  scgi_temp_path ${folder}/scgi;
-  gzip on;
-  gzip_types *;
-  gzip_proxied any;
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://${target};
-      proxy_set_header Host ${target};
-    }
-  }
-}
-`
-
-const caddy = (port: number, target: string): string => `{
-  admin off
-  auto_https off
-}
-http://127.0.0.1:${port} {
-  encode gzip
-  reverse_proxy ${target} {
-    header_up Host ${target}
-  }
-}
-`
-
-const haproxy = (port: number, target: string): string => `defaults
-  mode http
-  timeout connect 5s
-  timeout client 60s
-  timeout server 60s
-frontend in
-  bind 127.0.0.1:${port}
-  default_backend out
-backend out
-  compression algo gzip
-  server one ${target}
-`
-
-const change = [
-  'GET, PUT with the tag of the compressed answer, event stream',
-  'reads, changes, and receives the head of the stream at once',
-] as const
 const enter = [
   'local sign-in over plain http, live page',
   'stays signed in, and shows a change without a reload',
@@ -196,6 +116,12 @@ export const programRows: readonly CompatRow[] = [
     curl,
   ),
   row(
+    'AI clients from packages',
+    ['mcp-use', 'mcp-use', 'https://www.npmjs.com/package/mcp-use'],
+    ['command line: discovery, registration, consent, list, call', 'sees the tool and its result'],
+    mcpUse,
+  ),
+  row(
     'Browsers',
     ['WebKitGTK (the engine of Safari)', 'WebKitWebDriver', 'https://webkitgtk.org'],
     enter,
@@ -206,23 +132,5 @@ export const programRows: readonly CompatRow[] = [
     ['Firefox', firefox, 'https://developer.mozilla.org/docs/Web/WebDriver'],
     enter,
     signsInWith(async () => startFirefox(firefox)),
-  ),
-  row(
-    'Proxies',
-    ['nginx', 'nginx', 'https://nginx.org/en/docs/http/ngx_http_gzip_module.html'],
-    change,
-    behind('nginx', 'nginx.conf', (path) => ['-c', path], nginx),
-  ),
-  row(
-    'Proxies',
-    ['Caddy', 'caddy', 'https://caddyserver.com/docs/caddyfile/directives/reverse_proxy'],
-    change,
-    behind('caddy', 'Caddyfile', (path) => ['run', '--config', path, '--adapter', 'caddyfile'], caddy),
-  ),
-  row(
-    'Proxies',
-    ['HAProxy', 'haproxy', 'https://docs.haproxy.org/3.2/configuration.html'],
-    change,
-    behind('haproxy', 'haproxy.cfg', (path) => ['-f', path], haproxy),
   ),
 ]

@@ -6,6 +6,7 @@ import { identityProviders } from './identity-providers.ts'
 import { loopbackRows } from './loopback.ts'
 import { oauthClients } from './oauth-clients.ts'
 import { programRows } from './programs.ts'
+import { proxyRows } from './proxies.ts'
 import { libraryRows } from './python-library.ts'
 import type { CompatRow } from './row.ts'
 
@@ -16,6 +17,7 @@ export const rows: readonly CompatRow[] = [
   ...loopbackRows,
   ...identityProviders,
   ...programRows,
+  ...proxyRows,
   ...libraryRows,
   ...deploymentRows,
 ]
