@@ -221,18 +221,24 @@ the page of passkeys shows (passkey:…). The last operator cannot be removed. A
 
 ${settings}`,
   actors: `troupe actors ls [--limit <number>] [--after <place>] [--created-after <date>] [--json]
-troupe actors show <actor> [--json]
+troupe actors ls --search <beginning> [--limit <number>] [--json]
+troupe actors ls --sort size|activity [--limit <number>] [--json]
+troupe actors show <actor or creator> [--json]
 troupe actors export <actor> [--secrets] [--output <file>]
 troupe actors import <file>
 troupe actors import <file> --replace [--as <actor>] [--dry-run] [--yes]
-troupe actors delete <actor> [module] [--yes]
+troupe actors delete <actor> [module] [--yes] [--json]
 troupe actors renew-passphrase <actor>
 troupe actors suspend <actor> [--json]
 troupe actors resume <actor> [--json]
 troupe actors sign-out <actor> [--json]
+troupe actors sign-in-link <actor> [--json]
+troupe actors reset-limits <actor> [--sender <address>] [--json]
 troupe actors seed <module> [file]
 
-ls lists actors, oldest first, 50 unless --limit names another number. The last line names the place of the next page.
+ls lists actors, oldest first, 50 unless --limit names another number. The last line names the place of the next page. With
+--search, it finds them by the beginning of the creator. --sort size lists those that store most, and --sort activity those
+with most of the newest recorded requests and changes.
 show prints when the actor was created and last used, how much it stores, its relationships and sessions. It prints no
 stored values.
 export writes the archive of an actor: JSON Lines, to standard output or to a new file. With --secrets, it also has the
@@ -245,7 +251,10 @@ names another actor than that of the archive.
 renew-passphrase replaces the passphrase of an actor and prints the new one. Sessions stay.
 suspend refuses every request to an actor, also of its owner, who is signed out. Its data stays, and its deliveries wait until
 resume. sign-out ends the sessions of the owner on all devices. The activity of the owner shows
-suspend, resume and sign-out.
+suspend, resume, sign-out, sign-in-link and reset-limits.
+sign-in-link prints a link with which an owner who is locked out signs in once, within an hour. It ends the earlier one.
+reset-limits ends what failed sign-ins and too many requests have counted about an actor, and with --sender those of an IP
+address.
 delete deletes an actor with all its data, and notifies its peers. It asks first, unless --yes is given. With the module of
 the application, its handlers receive the same events as when the owner deletes the actor.
 seed runs seed.ts beside the module, or another file: export default async ({ app, actors }) => { … }

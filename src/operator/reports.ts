@@ -10,6 +10,7 @@ import type { WithTables } from '../table/table.ts'
 import { actEntryOf, type OperatorAct } from './act-entry.ts'
 import { type ActorFacts, actorFacts } from './actor-facts.ts'
 import { findActorsBefore, findActorsByCreator, findListedFacts, type ListedFacts } from './actor-list.ts'
+import { type ActorOrder, listRanked } from './actor-ranking.ts'
 import { type ConnectedProgram, findConnectedPrograms } from './app-list.ts'
 import { type FailingDelivery, findFailingDeliveries, findStoppedWork, type StoppedWork } from './delivery-list.ts'
 import { resumeActor, signOutEverywhere, suspendActor, type SuspensionDeps } from './suspension.ts'
@@ -86,6 +87,13 @@ export class Reports {
     const last = shown.at(-1)
     const next = found.length > actorsOnAPage && last !== undefined ? { createdAt: last.createdAt, id: last.id } : null
     return { actors: await this.#withFacts(shown), next, isCut: false }
+  }
+
+  /** Reports the largest or the busiest actors. */
+  async ranked(order: ActorOrder): Promise<readonly (ReportedActor & { readonly amount: number })[]> {
+    const found = await listRanked(this.#deps.store, order, maxFound)
+    const amounts = new Map(found.map(({ id, amount }) => [id, amount]))
+    return (await this.#withFacts(found)).map((actor) => ({ ...actor, amount: amounts.get(actor.id) ?? 0 }))
   }
 
   async #found(search: string): Promise<ActorReport> {

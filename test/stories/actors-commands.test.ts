@@ -243,6 +243,78 @@ export default seed
       })
     })
 
+    it('ls finds actors by the beginning of the creator, and show by the creator', async () => {
+      await fill(async (app) => {
+        await createAda(app)
+        await app.actors.create({ id: 'adam', creator: 'adam@example.com' })
+        await app.actors.create({ id: 'ben', creator: 'ben@example.com' })
+      })
+      const found = await run('ls', '--search', 'ADA')
+      assert.deepEqual(found.stdout.match(/\S+@example\.com/g), ['ada@example.com', 'adam@example.com'])
+      const { actors } = JSON.parse((await run('ls', '--search', 'ada', '--limit', '1', '--json')).stdout) as {
+        actors: readonly object[]
+      }
+      assert.deepEqual(actors, [{ id: 'ada', creator: 'ada@example.com', createdAt: '2026-01-01T00:00:00.000Z' }])
+      assert.match((await run('show', 'BEN@example.com')).stdout, /^actor {10}ben$/m)
+      refused(await run('show', 'ad'), 'Cannot show actor ad: it does not exist.')
+    })
+
+    it('ls sorts by what actors store, and by the newest records', async () => {
+      await fill(async (app) => {
+        const ada = await createAda(app)
+        await ada.set('a', 'x'.repeat(5000))
+        const { actor: ben } = await app.actors.create({ id: 'ben', creator: 'ben@example.com' })
+        for (let n = 0; n < 5; n++) await ben.set('a', n)
+      })
+      const ids = async (...args: string[]): Promise<string[]> => {
+        const { stdout } = await run('ls', ...args, '--json')
+        return (JSON.parse(stdout) as { actors: { id: string }[] }).actors.map(({ id }) => id)
+      }
+      assert.deepEqual(await ids('--sort', 'size'), ['ada', 'ben'])
+      assert.deepEqual(await ids('--sort', 'activity'), ['ben', 'ada'])
+      assert.deepEqual(await ids('--sort', 'size', '--limit', '1'), ['ada'])
+      assert.match((await run('ls', '--sort', 'size')).stdout, /^5\.0 kB {2}ada {2}ada@example\.com$/m)
+      assert.match((await run('ls', '--sort', 'activity')).stdout, /^5 records {2}ben {2}ben@example\.com$/m)
+      refused(await run('ls', '--sort', 'name'), 'Cannot run troupe actors ls: --sort must be size or activity.')
+      refused(
+        await run('ls', '--sort', 'size', '--search', 'a'),
+        'Cannot run troupe actors ls: --search and --sort go with --limit and --json only.',
+      )
+    })
+
+    it('sign-in-link prints a link that works once, for one actor', async () => {
+      await fill(async (app) => void (await createAda(app)))
+      env['BASE_URL'] = 'https://notes.example.com'
+      const { link } = JSON.parse((await run('sign-in-link', 'ada', '--json')).stdout) as { link: string }
+      assert.match(link, /^https:\/\/notes\.example\.com\/oauth\/owner-link\?code=[\w-]{43}$/)
+      await fill(async (app) => {
+        const { ownerLinks, auditLog } = (await app.running()).parts
+        const code = new URL(link).searchParams.get('code') ?? ''
+        assert.equal((await ownerLinks.use(code, 'Firefox')).actorId, 'ada')
+        await assert.rejects(ownerLinks.use(code, 'Firefox'), { code: 'gone' })
+        await auditLog.flush()
+      }, Date.now())
+      refused(await run('sign-in-link', 'grace'), 'This actor does not exist.')
+      refused(await run('sign-in-link', 'ada@example.com'), 'Cannot find actor ada@example.com: it does not exist.')
+    })
+
+    it('reset-limits deletes what limits have counted about an actor, and about a sender', async () => {
+      await fill(async (app) => {
+        await createAda(app)
+        const { failedAttempts } = (await app.running()).parts
+        await failedAttempts.failed('passphrase', { id: 'ada', guardedUntil: 0 }, () => '192.0.2.7')
+      })
+      assert.equal(
+        (await run('reset-limits', 'ada', '--sender', '192.0.2.7')).stdout,
+        'Reset 3 limits of actor ada. Running processes notice it within 30 seconds.\n',
+      )
+      assert.deepEqual(JSON.parse((await run('reset-limits', 'ada', '--json')).stdout), { actor: 'ada', reset: 0 })
+      refused(
+        await run('reset-limits', 'ada', '--sender', 'example.com'),
+        'Cannot run troupe actors reset-limits: example.com is not an IP address.',
+      )
+    })
+
     it('suspend closes the actor until resume, and sign-out ends the sessions of its owner', async () => {
       await fill(async (app) => void (await createAda(app)))
       assert.deepEqual(await run('suspend', 'ada'), {
@@ -267,11 +339,11 @@ export default seed
       const refusals: [args: string[], sentence: string][] = [
         [
           [],
-          'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out or seed.',
+          'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out, sign-in-link, reset-limits or seed.',
         ],
         [
           ['list'],
-          'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out or seed.',
+          'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out, sign-in-link, reset-limits or seed.',
         ],
         [['ls', 'ada'], 'Cannot run troupe actors ls: expected options only.'],
         [['ls', '--all'], 'Unknown option --all of troupe actors ls: troupe actors ls --help lists the options.'],
@@ -285,7 +357,7 @@ export default seed
           ['ls', '--after', 'ada'],
           'Cannot run troupe actors ls: --after must be a place that an earlier page printed.',
         ],
-        [['show'], 'Cannot run troupe actors show: expected the id of one actor.'],
+        [['show'], 'Cannot run troupe actors show: expected the id or the creator of one actor.'],
         [['show', 'dora'], 'Cannot show actor dora: it does not exist.'],
         [['delete', '--yes'], 'Cannot run troupe actors delete: expected the id of one actor, and at most one module.'],
         [['delete', 'dora', '--yes'], 'Cannot delete actor dora: it does not exist.'],

@@ -210,6 +210,23 @@ forEachService((start) => {
         assert.equal(listed(await textOf(operator, `/admin/actors?before=${encodeURIComponent(before)}`)).length, 25)
     })
 
+    it('list the actors that store most, and those with most of the newest records', async () => {
+      const { service, operator } = await open()
+      const large = await service.createActor('large@example.com')
+      await large.request('PUT', '/properties/a', 'x'.repeat(5000))
+      const busy = await service.createActor('busy@example.com')
+      for (let n = 0; n < 5; n++) await busy.request('PUT', '/properties/a', String(n))
+      const first = async (sort: string): Promise<string | undefined> =>
+        /<th scope="row"><a href="[^"]*">([^<]*)</.exec(await textOf(operator, `/admin/actors?sort=${sort}`))?.[1]
+      assert.equal(await first('size'), 'large@example.com')
+      assert.equal(await first('activity'), 'busy@example.com')
+      assert.match(
+        await textOf(operator, '/admin/actors?sort=size'),
+        /<strong>[\d.,]+\s\w+<\/strong>/,
+      )
+      assert.match(await textOf(operator, '/admin/actors?sort=size'), /sort=size" aria-current="true">Largest/)
+    })
+
     it('show how much an actor stores and when it was used, and never a value', async () => {
       const shown: PageValues<'operatorActor'>[] = []
       const { service, operator } = await open({

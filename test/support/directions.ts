@@ -284,6 +284,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'outbox',
     'property',
     'quotas',
+    'rate-limit',
     'service',
     'sign-in',
     'store',

@@ -11,12 +11,12 @@ import { commandArgs } from '../command-args.ts'
 import { isConfirmed as confirmed } from '../confirm.ts'
 import { withExistingStore } from '../existing-store.ts'
 import { loadApplication } from '../load-application.ts'
-import { print, printable, timeText } from '../output.ts'
+import { print, printable, printJson, timeText } from '../output.ts'
 import { projectTables } from '../project/known-project.ts'
 import { UsageError } from '../usage-error.ts'
 
 export async function deleteActorByCommand(args: readonly string[]): Promise<number> {
-  const { words, options } = commandArgs('troupe actors delete', args, { yes: 'boolean' })
+  const { words, options } = commandArgs('troupe actors delete', args, { yes: 'boolean', json: 'boolean' })
   const [id, file, ...more] = words
   if (id === undefined || more.length > 0)
     throw new UsageError('Cannot run troupe actors delete: expected the id of one actor, and at most one module.')
@@ -29,7 +29,8 @@ export async function deleteActorByCommand(args: readonly string[]): Promise<num
         return 0
       })
     : deleteWithApplication(file, id, options.yes))
-  print(code === 0 ? `Deleted actor ${id}.` : 'Nothing was deleted.')
+  if (options.json === true) printJson({ actor: id, deleted: code === 0 })
+  else print(code === 0 ? `Deleted actor ${id}.` : 'Nothing was deleted.')
   return code
 }
 

@@ -1,9 +1,11 @@
 /** `troupe actors ls`: a page of the actors, oldest first. */
 import { type ActorPlace, findActorsAfter, type ListedActor } from '../../actor/actor-store.ts'
 import { isOfPerson, placeAfter } from '../../actor/all-actors.ts'
+import { findActorsByCreator } from '../../operator/actor-list.ts'
+import { type ActorOrder, listRanked } from '../../operator/actor-ranking.ts'
 import { commandArgs } from '../command-args.ts'
 import { withExistingStore } from '../existing-store.ts'
-import { print, printJson, printable, timeText } from '../output.ts'
+import { counted, print, printJson, printable, sizeText, timeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
 
 const maxListed = 10_000
@@ -14,10 +16,28 @@ export async function listActors(args: readonly string[]): Promise<number> {
     after: 'string',
     'created-after': 'string',
     limit: 'string',
+    search: 'string',
+    sort: 'string',
     json: 'boolean',
   })
   if (words.length > 0) throw new UsageError('Cannot run troupe actors ls: expected options only.')
   const limit = limitOf(options.limit)
+  const { search, sort } = options
+  if (sort !== undefined && sort !== 'size' && sort !== 'activity')
+    throw new UsageError('Cannot run troupe actors ls: --sort must be size or activity.')
+  const others = [search, sort, options.after, options['created-after']].filter((option) => option !== undefined)
+  if ((search !== undefined || sort !== undefined) && others.length > 1)
+    throw new UsageError('Cannot run troupe actors ls: --search and --sort go with --limit and --json only.')
+  if (search !== undefined) {
+    const found = await withExistingStore((store) => findActorsByCreator(store, search, limit))
+    show(found, null, options.json === true)
+    return 0
+  }
+  if (sort !== undefined) {
+    const ranked = await withExistingStore((store) => listRanked(store, sort, limit))
+    showRanked(ranked.filter(isOfPerson), sort, options.json === true)
+    return 0
+  }
   const from = options.after === undefined ? placeAfter(dateOf(options['created-after'])) : placeOf(options.after)
   const found = await withExistingStore((store) =>
     // One more row shows whether there is another page.
@@ -39,6 +59,27 @@ function show(actors: readonly ListedActor[], next: string | null, isJson: boole
   if (actors.length === 0) print('No actors.')
   for (const { id, creator, createdAt } of actors) print(`${timeText(createdAt)}  ${id}  ${printable(creator)}`)
   if (next !== null) print(`More: troupe actors ls --after ${next}`)
+}
+
+function showRanked(
+  actors: readonly (ListedActor & { readonly amount: number })[],
+  sort: ActorOrder,
+  isJson: boolean,
+): void {
+  const name = sort === 'size' ? 'bytes' : 'records'
+  if (isJson) {
+    const rows = actors.map(({ id, creator, createdAt, amount }) => ({
+      id,
+      creator,
+      createdAt: timeText(createdAt),
+      [name]: amount,
+    }))
+    printJson({ actors: rows, next: null })
+    return
+  }
+  if (actors.length === 0) print('No actors.')
+  for (const { id, creator, amount } of actors)
+    print(`${sort === 'size' ? sizeText(amount) : counted(amount, 'record')}  ${id}  ${printable(creator)}`)
 }
 
 function limitOf(text: string | undefined): number {

@@ -11,6 +11,8 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   suspend: async (args) => (await import('./suspend-actor.ts')).actOnActor('suspend', args),
   resume: async (args) => (await import('./suspend-actor.ts')).actOnActor('resume', args),
   'sign-out': async (args) => (await import('./suspend-actor.ts')).actOnActor('sign-out', args),
+  'sign-in-link': async (args) => (await import('./suspend-actor.ts')).signInLink(args),
+  'reset-limits': async (args) => (await import('./suspend-actor.ts')).resetLimitsOfActor(args),
   seed: async (args) => (await import('./seed-actors.ts')).seedActors(args),
 }
 
@@ -19,7 +21,7 @@ export async function actors(args: readonly string[]): Promise<number> {
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined)
     throw new UsageError(
-      'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out or seed.',
+      'Cannot run troupe actors: expected ls, show, export, import, delete, renew-passphrase, suspend, resume, sign-out, sign-in-link, reset-limits or seed.',
     )
   return command(rest)
 }

@@ -1,5 +1,6 @@
 /** `troupe actors show`: facts about one actor, without its values. */
 import { commandArgs } from '../command-args.ts'
+import { namedActor } from './named-actor.ts'
 import { withExistingStore } from '../existing-store.ts'
 import { counted, print, printable, printJson, sizeText, timeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
@@ -9,8 +10,13 @@ export async function showActor(args: readonly string[]): Promise<number> {
   const { words, options } = commandArgs('troupe actors show', args, { json: 'boolean' })
   const [id, ...more] = words
   if (id === undefined || more.length > 0)
-    throw new UsageError('Cannot run troupe actors show: expected the id of one actor.')
-  const facts = await withExistingStore((store) => store.snapshot((q) => actorFacts(q, id)))
+    throw new UsageError('Cannot run troupe actors show: expected the id or the creator of one actor.')
+  const facts = await withExistingStore((store) =>
+    store.snapshot(async (q) => {
+      const found = await namedActor(q, id)
+      return found === null ? null : actorFacts(q, found)
+    }),
+  )
   if (facts === null) throw new UsageError(`Cannot show actor ${printable(id)}: it does not exist.`)
   if (options.json === true) printJson(asJson(facts))
   else for (const line of linesOf(facts)) print(line)

@@ -1768,6 +1768,14 @@ const operatorPages = {
   showAll: 'Show all',
   noneFound: (search: string) => `Nothing begins with ${quote(search)}.`,
   cut: (shown: number) => `Showing the first ${number(shown)}. Enter more of the address to see others.`,
+  order: 'Order',
+  orders: { newest: 'Newest', size: 'Largest', activity: 'Busiest' },
+  orderTexts: {
+    size: 'The 50 that store most, without files.',
+    activity:
+      'The 50 with most of the last 5,000 recorded requests and 5,000 changes of all. Reads by owners are not recorded.',
+  },
+  records: (records: number) => count(records, 'record', 'records'),
   newest: 'Newest',
   older: 'Older',
   first: 'Beginning',

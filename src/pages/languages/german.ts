@@ -1757,6 +1757,14 @@ const operatorPages: Omit<
   showAll: 'Alle anzeigen',
   noneFound: (search) => `Nichts beginnt mit ${quote(search)}.`,
   cut: (shown) => `Hier sind die ersten ${number(shown)}. Geben Sie mehr von der Adresse ein, um andere zu sehen.`,
+  order: 'Reihenfolge',
+  orders: { newest: 'Neueste', size: 'Größte', activity: 'Aktivste' },
+  orderTexts: {
+    size: 'Die 50, die am meisten speichern, ohne Dateien.',
+    activity:
+      'Die 50 mit den meisten der letzten 5.000 aufgezeichneten Anfragen und 5.000 Änderungen aller. Was Personen selbst lesen, wird nicht aufgezeichnet.',
+  },
+  records: (records) => count(records, 'Aufzeichnung', 'Aufzeichnungen'),
   newest: 'Neueste',
   older: 'Ältere',
   first: 'Anfang',

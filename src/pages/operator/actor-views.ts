@@ -24,7 +24,9 @@ export function operatedActorsPage(values: OperatorActorsValues, context: PageCo
 <form class="search" method="get" action="${root}/actors">
 ${formField({ id: 'search', name: 'search', label: words.search, value: search, attributes: { ...verbatim, type: 'search', maxlength: '512' } })}
 <button class="quiet" type="submit">${words.find}</button>${search === '' ? '' : html`<a href="${root}/actors">${words.showAll}</a>`}</form>
-${actors.length === 0 ? html`<p class="empty">${search === '' ? words.noActors : words.noneFound(search)}</p>` : table(actors, words)}
+<nav class="chips" aria-label="${words.order}"><ul>${values.orders.map(({ name, href, is_current }) => html`<li><a href="${href}"${is_current ? html` aria-current="true"` : ''}>${words.orders[name]}</a></li>`)}</ul></nav>
+${values.sort === null ? '' : html`<p class="fine">${words.orderTexts[values.sort]}</p>`}
+${actors.length === 0 ? html`<p class="empty">${search === '' ? words.noActors : words.noneFound(search)}</p>` : table(actors, values.sort, words)}
 ${is_cut ? html`<p class="fine">${words.cut(actors.length)}</p>` : ''}
 ${
   older_href === null && newest_href === null
@@ -34,15 +36,17 @@ ${
   )
 }
 
-function table(actors: readonly ListedActorRow[], words: Words): Html {
+function table(actors: readonly ListedActorRow[], sort: OperatorActorsValues['sort'], words: Words): Html {
   const columns = words.actorColumns
   return html`<div class="table operated" role="region" aria-label="${words.actors}" tabindex="0"><table><thead><tr><th scope="col">${columns.actor}</th><th scope="col">${columns.created}</th><th scope="col">${columns.lastUsed}</th><th scope="col">${columns.data}</th><th scope="col">${columns.files}</th><th scope="col">${columns.connections}</th></tr></thead>
-<tbody>${actors.map((actor) => row(actor, words))}</tbody></table></div>`
+<tbody>${actors.map((actor) => row(actor, sort, words))}</tbody></table></div>`
 }
 
-function row(actor: ListedActorRow, words: Words): Html {
+function row(actor: ListedActorRow, sort: OperatorActorsValues['sort'], words: Words): Html {
   const { creator, id, href, created, last_used, values, items, bytes, file_bytes, relationships } = actor
-  return html`<tr><th scope="row"><a href="${href}">${creator}</a><small>${id}</small></th><td>${momentView(created)}</td><td>${last_used === null ? words.never : momentView(last_used)}</td><td>${words.data({ values, items, bytes, isPartial: actor.is_partial })}</td><td class="number">${words.size(file_bytes)}</td><td class="number">${words.amount(relationships)}</td></tr>
+  const { amount } = actor
+  const rank = amount === null ? '' : sort === 'size' ? words.size(amount) : words.records(amount)
+  return html`<tr><th scope="row"><a href="${href}">${creator}</a><small>${id}</small>${rank === '' ? '' : html`<strong>${rank}</strong>`}</th><td>${momentView(created)}</td><td>${last_used === null ? words.never : momentView(last_used)}</td><td>${words.data({ values, items, bytes, isPartial: actor.is_partial })}</td><td class="number">${words.size(file_bytes)}</td><td class="number">${words.amount(relationships)}</td></tr>
 `
 }
 

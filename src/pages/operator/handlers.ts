@@ -3,7 +3,7 @@ import type { QuotaUse } from '../../quota/quota.ts'
 import { quotaRows } from '../settings/quotas.ts'
 import type { ActorPlace } from '../../actor/actor-store.ts'
 import type { ValuesOf } from '../../json/fields.ts'
-import { optional, stringField } from '../../json/fields.ts'
+import { hintField, optional, stringField } from '../../json/fields.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import { type FlashMessage, noticeCookie } from '../../http/dispatch/flash-messages.ts'
 import type { OperatorExchange } from '../../http/dispatch/route.ts'
@@ -14,6 +14,7 @@ import { type HttpResponse, redirect } from '../../http/edge/response.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { maxCounted } from '../../operator/actor-list.ts'
+import type { ActorOrder } from '../../operator/actor-ranking.ts'
 import type { AccountActs } from '../../operator/account-acts.ts'
 import type { OperatorAct } from '../../operator/act-entry.ts'
 import type { ReportedActor, Reports } from '../../operator/reports.ts'
@@ -59,7 +60,10 @@ export interface OperatorPageDeps extends OperatorValuesDeps {
 export const actorsQuery = {
   search: optional(stringField('Beginning of a creator, or the id of an actor')),
   before: optional(stringField('Of the link to older actors')),
+  sort: hintField('`size`: the largest first; `activity`: the busiest first', ['size', 'activity']),
 }
+
+const actorOrders: readonly ActorOrder[] = ['size', 'activity']
 
 export const programsQuery = { after: optional(stringField('Of the link to the next programs')) }
 
@@ -150,15 +154,25 @@ export async function showActors(
   const search = (query.search ?? '').trim()
   const before = placeOf(query.before ?? '')
   const values = operatorValuesOf(deps, exchange)
-  const { actors, next, isCut } = await deps.reports.actors(search, before)
   const address = `${values.root}/actors`
+  const orders = actorOrders.map((name) => ({ name, href: `${address}?sort=${name}`, is_current: name === query.sort }))
+  const all = { name: 'newest' as const, href: address, is_current: query.sort === undefined && search === '' }
+  const shown = { ...values, search, orders: [all, ...orders] }
+  const momentAt = moments(deps, exchange)
+  if (search === '' && query.sort !== undefined) {
+    const ranked = await deps.reports.ranked(query.sort)
+    const rows = ranked.map((actor) => ({ ...actorRow(actor, address, momentAt), amount: actor.amount }))
+    const page = { ...shown, actors: rows, sort: query.sort, is_cut: false, older_href: null, newest_href: null }
+    return showPage(deps, exchange, deps.pages.operatorActors(page))
+  }
+  const { actors, next, isCut } = await deps.reports.actors(search, before)
   return showPage(
     deps,
     exchange,
     deps.pages.operatorActors({
-      ...values,
-      actors: actors.map((actor) => actorRow(actor, address, moments(deps, exchange))),
-      search,
+      ...shown,
+      actors: actors.map((actor) => ({ ...actorRow(actor, address, momentAt), amount: null })),
+      sort: null,
       is_cut: isCut,
       older_href: next === null ? null : `${address}?before=${next.createdAt}.${next.id}`,
       newest_href: before === null ? null : address,
@@ -176,7 +190,7 @@ function actorRow(
   { id, creator, createdAt, facts }: ReportedActor,
   address: string,
   momentAt: (ms: number) => Moment,
-): ListedActorRow {
+): Omit<ListedActorRow, 'amount'> {
   const { values = 0, items = 0, bytes = 0, fileBytes = 0, relationships = 0, lastUsedAt = null } = facts ?? {}
   return {
     id,

@@ -106,12 +106,24 @@ export interface ListedActorRow {
   readonly relationships: number
   /** True when the counts and bytes are lower limits, because the actor has more rows than are counted. */
   readonly is_partial: boolean
+  /** Bytes, or the number of the newest records, by which the page is sorted. Null: it shows the newest, or a search. */
+  readonly amount: number | null
+}
+
+/** An order of the actors, as a link. */
+export interface ActorOrderLink {
+  readonly name: 'newest' | 'size' | 'activity'
+  readonly href: string
+  readonly is_current: boolean
 }
 
 export interface OperatorActorsValues extends OperatorPageValues {
   readonly actors: readonly ListedActorRow[]
   /** The text of the search; empty without one. */
   readonly search: string
+  readonly orders: readonly ActorOrderLink[]
+  /** The order of the page. Null: the newest first, or a search. */
+  readonly sort: 'size' | 'activity' | null
   /** True when a search found more actors than the page shows. */
   readonly is_cut: boolean
   /** Null on the last page. */
