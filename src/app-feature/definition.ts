@@ -108,6 +108,8 @@ export interface FeaturePage<Parts, Values extends object> {
   readonly load: (parts: Parts, actorId: string) => Promise<Values>
   /** The content, which begins with its `h1`. Forms have the hidden field `csrf_token`. */
   readonly view: (values: Values & ActorPageValues) => Html
+  /** The form needs a recent sign-in, because its act outlives or widens a session. `fresh_href` of the values leads there. */
+  readonly freshSignIn?: true
   /** Handles the form of the page. A ServiceError shows the page again with its message. */
   readonly submit?: (
     parts: Parts,
@@ -195,6 +197,10 @@ export interface FeatureRouteDefinition<Query extends RequestFields, Body extend
   readonly body?: Body
   /** The successful responses, by status. The first one is sent. */
   readonly responses: Readonly<Record<number, string | { readonly text: string; readonly schema?: object }>>
+  /** The act outlives or widens a session, so it needs a recent sign-in. */
+  readonly freshSignIn?: 'all'
+  /** The response has a secret, so the service does not store it for a repetition by `Idempotency-Key`. */
+  readonly showsSecret?: true
   /** Returns the JSON of the response; undefined for 204. */
   readonly handler: (
     request: FeatureRequest & {

@@ -42,7 +42,7 @@ export function featurePages<Parts, Values extends object>(
 
 export function pageRoutes<Parts, Values extends object>(
   name: string,
-  { path, label, load, submit, fields = [] }: FeaturePage<Parts, Values>,
+  { path, label, load, submit, freshSignIn, fields = [] }: FeaturePage<Parts, Values>,
   { parts, page }: Needs<Parts>,
 ): readonly Route[] {
   const show = async (exchange: PageExchange, error: ServiceError | null = null): Promise<HttpResponse> => {
@@ -67,12 +67,14 @@ export function pageRoutes<Parts, Values extends object>(
     id: `${name}Form`,
     method: 'POST',
     summary: `The form of the page “${label.en}”`,
+    ...(freshSignIn === true ? { freshSignIn: 'some' } : {}),
     request: pageForm(...fields),
     responses: { ...formResponses, ...writeErrors },
     handler: (exchange) =>
       refusedOnPage(
         exchange,
         async () => {
+          if (freshSignIn === true) page().freshSignIn.require(exchange.caller)
           const form = await exchange.body()
           const done = await submit(parts(), { get: (field) => form.get(field) ?? undefined }, featureRequest(exchange))
           return goOn(page(), exchange, form, path, done)

@@ -1,11 +1,14 @@
 /** Half of a surrogate pair in names, keys and values: refused where a client writes, replaced where data must not be lost. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { z } from 'zod'
 import { valueOfText } from '../../src/actingweb-import/stored-value.ts'
 import { ServiceError } from '../../src/errors.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { seeded } from '../support/random.ts'
 import { listenTo, ScriptedPeers } from '../support/scripted-peer.ts'
 import { forEachService } from '../support/service.ts'
+import { OwnersBrowser } from '../support/sessions.ts'
 
 const halves = ['\\ud800', '\\uDBFF', '\\udc00', '\\uDFFF', '\\ud83d', '\\ud83d\\ud83d', '\\ude00\\ud83d'] as const
 const whole = ['', 'a', 'é', '😀', '\\ud83d\\ude00', '\\\\ud800', '\\u0041', '\\n', '\\"}'] as const
@@ -41,7 +44,7 @@ forEachService((start, kind) => {
   const seeds = Array.from({ length: kind === 'sqlite' ? 60 : 12 }, (_, n) => n + 1)
 
   describe('half of a surrogate pair', () => {
-    it('is refused at every entrance for values of clients and of the application, and nothing is stored (HTTP-05)', async () => {
+    it('is refused at every entrance for values of clients and of the application, and nothing is stored (HTTP-05, HTTP-45)', async () => {
       const service = await start({ declare: (app) => app.action('probe', ({ input }) => ({ input })) })
       const actor = await service.createActor()
       await actor.request('POST', '/properties', { notes: { _type: 'list' } })
@@ -87,7 +90,55 @@ forEachService((start, kind) => {
       assert.equal(await stored(), before)
     })
 
-    it('is replaced in callbacks of peers, in archives and in data of the Python library (PEER-10)', async () => {
+    it('is refused in messages of AI clients and in forms of the pages, and nothing is stored (HTTP-45)', async () => {
+      const service = await start({
+        declare: (app) => {
+          app.action('keep', { input: z.looseObject({}), mcp: true }, async ({ actor, input }) => {
+            await actor.set('kept', input as never)
+            return { kept: true }
+          })
+        },
+      })
+      const actor = await service.createActor()
+      await actor.request('POST', '/properties', { notes: { _type: 'list' }, old: 1 })
+      assert.equal((await actor.request('POST', '/properties/notes', '1')).status, 201)
+      const stored = async (): Promise<string> => (await actor.request('GET', '/properties?format=full')).text()
+      const before = await stored()
+      const client = await authorizeClient(service, actor)
+      const browser = await OwnersBrowser.open(service, actor)
+      for (const seed of seeds) {
+        const { sent } = placed(seed)
+        for (const [method, params] of [
+          ['tools/call', `{"name":"keep","arguments":${sent}}`],
+          ['tools/call', `{"name":"keep","arguments":{"a":1},"_meta":${sent}}`],
+          [
+            'initialize',
+            `{"protocolVersion":"2025-11-25","capabilities":${sent},"clientInfo":{"name":"a","version":"1"}}`,
+          ],
+          ['tools/list', `{"cursor":"\\ud800","_meta":${sent}}`],
+        ] as const) {
+          const message = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`
+          const answer = await client.send(message, { 'mcp-protocol-version': '2025-11-25' })
+          assert.equal(answer.status, 400, message)
+          assert.match(await answer.text(), /"code":-32700,.*has half of a surrogate pair/)
+        }
+        for (const [path, fields] of [
+          ['/properties', { property_name: 'p', property_value: sent, property_type: 'simple', value_type: 'json' }],
+          ['/properties', { property_name: 'p', property_value: sent, property_type: 'simple', value_type: '' }],
+          ['/properties/old', { value: sent, value_type: 'json' }],
+          ['/properties/notes/items', { action: 'add', item_value: sent, value_type: 'json' }],
+          ['/properties/notes/items', { action: 'add_several', items: `[${sent}]`, value_type: 'json' }],
+          ['/properties/notes/items', { action: 'update', item_index: '0', item_value: sent, value_type: 'json' }],
+        ] as const) {
+          const answer = await browser.send(path, fields)
+          assert.equal(answer.status, 400, `${path} ${JSON.stringify(fields)}`)
+          assert.match(await answer.text(), /has half of a surrogate pair, such as/)
+        }
+      }
+      assert.equal(await stored(), before)
+    })
+
+    it('is replaced in callbacks of peers, in archives and in data of the Python library (PEER-10, HTTP-45)', async () => {
       const service = await start({ peerClient: new ScriptedPeers() })
       const actor = await service.createActor()
       const peer = await listenTo(service, actor)

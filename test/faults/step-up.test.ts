@@ -381,9 +381,22 @@ forEachService((start) => {
       const seconds = Math.floor(Date.now() / 1000)
       const stated = [
         ...Array.from({ length: 6 }, () => seconds - 60 + random.below(1_000_000) / 1_000_007),
-        ...[seconds + 86_400, 4e9, 1e13, 1e300, 9_007_199_254_740_991, seconds - 1e-7],
-        ...[0, -1, -1e300, -0.5],
-        ...['x', null, [], { a: 1 }, true, String(seconds)],
+        seconds + 86_400,
+        4e9,
+        1e13,
+        1e300,
+        9_007_199_254_740_991,
+        seconds - 1e-7,
+        0,
+        -1,
+        -1e300,
+        -0.5,
+        'x',
+        null,
+        [],
+        { a: 1 },
+        true,
+        String(seconds),
       ]
       let ahead = 0
       const service = await start({ ...signInAt(idp), now: () => Date.now() + ahead })

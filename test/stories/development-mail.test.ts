@@ -33,7 +33,7 @@ describe('/dev/mail', () => {
     )
   })
 
-  it('shows what others chose as text, and runs nothing of it', async () => {
+  it('shows what others chose as text, and runs nothing of it (SEC-13)', async () => {
     const service = await start({ devMail: true })
     const { actor } = await service.app.actors.create({ creator: 'ada@example.com', verified: true })
     const attack = '"><script>alert(1)</script>'
@@ -55,7 +55,7 @@ describe('/dev/mail', () => {
     assert.equal((await service.request(`/dev/mail/${'0'.repeat(32)}`, asPage)).status, 404)
   })
 
-  it('does not exist in production, with a mail server, or with a handler of the application', async () => {
+  it('does not exist in production, with a mail server, or with a handler of the application (SEC-13)', async () => {
     const services = [
       await start({ devMail: true, mode: 'production', baseUrl: 'https://troupe.test', trustedProxies: 0 }),
       await start({ devMail: true, smtpUrl: 'smtp://127.0.0.1:1', mailFrom: 'notes@example.com' }),

@@ -238,7 +238,7 @@ forEachService((start) => {
     })
   })
 
-  it('messages about security arrive when others have used up what the service sends', async () => {
+  it('messages about security arrive when others have used up what the service sends (RATE-09)', async () => {
     const service = await startWith({ rateLimits: { '*': null, 'mail/total': { count: 1, seconds: 3600 } } })
     const other = (await service.app.actors.create({ creator: 'eve@example.com', verified: true })).actor
     assert.equal(await other.mail({ subject: 'Hello', text: 'Hello' }), 'queued')
@@ -285,7 +285,7 @@ describe('a peer or app', () => {
   after(() => server.close())
   const start = sqliteService()
 
-  it('cannot flood an owner with messages, whatever it does (generated)', async () => {
+  it('cannot flood an owner with messages, whatever it does (RATE-09)', async () => {
     const clock = new ManualClock()
     const service = await start({
       signIn: [emailLink()],

@@ -67,7 +67,7 @@ forEachService((start) => {
   }
 
   describe('the link of the first operator', () => {
-    it('makes the verified address of the person who signs in the operator, once', async () => {
+    it('makes the verified address of the person who signs in the operator, once (ACL-25)', async () => {
       const service = await open()
       const link = await linkOf(service)
       assert.equal((await new TestBrowser(service).get('/admin')).status, 404)
@@ -89,7 +89,7 @@ forEachService((start) => {
       assert.equal(await (await service.app.running()).parts.firstOperator.renew(), null)
     })
 
-    it('names a person with passkeys by the passkey and never by the actor', async () => {
+    it('names a person with passkeys by the passkey and never by the actor (ACL-25)', async () => {
       const service = await open({ signIn: [passkey()], baseUrl: 'https://notes.example.com' })
       const browser = await bind(service, await linkOf(service))
       const device = new SoftPasskey()
@@ -106,7 +106,7 @@ forEachService((start) => {
       assert.equal((await browser.get('/admin')).status, 200)
     })
 
-    it('changes nothing when it is opened, however often and by whichever program', async () => {
+    it('changes nothing when it is opened, however often and by whichever program (ACL-25)', async () => {
       const service = await open()
       const link = await linkOf(service)
       const { store } = await service.app.running()
@@ -123,7 +123,7 @@ forEachService((start) => {
       assert.equal((await browser.post('/admin/first', fieldsOf(page))).status, 302)
     }
 
-    it('lets one of two browsers win, and tells the other one why it did not', async () => {
+    it('lets one of two browsers win, and tells the other one why it did not (ACL-25)', async () => {
       const service = await open()
       const link = await linkOf(service)
       const browsers = [await bind(service, link), await bind(service, link)]
@@ -145,7 +145,7 @@ forEachService((start) => {
       assert.equal((await browsers[lost]?.get('/admin'))?.status, 403)
     })
 
-    it('ends after 24 hours, with the next start, and with an operator from elsewhere', async () => {
+    it('ends after 24 hours, with the next start, and with an operator from elsewhere (ACL-25)', async () => {
       const clock = new ManualClock(Date.now())
       const service = await open({ now: clock.now, timers: clock.timers })
       const first = await linkOf(service)
@@ -180,7 +180,7 @@ forEachService((start) => {
       assert.equal((await new TestBrowser(service).get(`/admin/first?code=${'x'.repeat(43)}`)).status, 410)
     })
 
-    it('refuses guesses, forms of other sites, another sign-in than the page showed, and no sign-in', async () => {
+    it('refuses guesses, forms of other sites, another sign-in than the page showed, and no sign-in (ACL-25)', async () => {
       const service = await open()
       const link = await linkOf(service)
       const stranger = new TestBrowser(service)
@@ -213,7 +213,7 @@ forEachService((start) => {
       assert.equal((await browser.post('/admin/first', fields)).status, 302)
     })
 
-    it('is not enough with the session that a passphrase began, and needs a recent sign-in', async () => {
+    it('is not enough with the session that a passphrase began, and needs a recent sign-in (ACL-25)', async () => {
       const clock = new ManualClock(Date.now())
       const service = await open({ now: clock.now, timers: clock.timers })
       const browser = await bind(service, await linkOf(service))
@@ -267,7 +267,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(service), ['bob@example.com'])
     })
 
-    it('keep one of two who remove each other at the same moment', async () => {
+    it('keep one of two who remove each other at the same moment (ACL-25)', async () => {
       const service = await open()
       const ada = await becomeOperator(service, 'ada')
       await ada.post('/admin/operators', { action: 'add', name: 'bob@example.com' })
@@ -280,7 +280,7 @@ forEachService((start) => {
       assert.equal((await stored(service)).length, 1)
     })
 
-    it('are changed only from a page of the service, after a recent sign-in, and the activity of the operator shows it', async () => {
+    it('are changed only from a page of the service, after a recent sign-in, and the activity of the operator shows it (ACL-25)', async () => {
       const clock = new ManualClock(Date.now())
       const service = await open({ now: clock.now, timers: clock.timers, activityPerActor: 1000 })
       const ada = await becomeOperator(service, 'ada')

@@ -62,7 +62,7 @@ forEachService((start) => {
       assert.match(String(parsed.html), /<html lang="de" dir="ltr">/)
     })
 
-    it('loads nothing, and escapes the name of the service', async () => {
+    it('loads nothing, and escapes the name of the service (SEC-13)', async () => {
       const server = await mailServer()
       const service = await startWith(server, { name: 'A & <b>B</b>' })
       await requestCode(service)
@@ -255,7 +255,7 @@ forEachService((start) => {
       await server.close()
     })
 
-    it('has no readable content in the store, and none at all after it was sent', async () => {
+    it('has no readable content in the store, and none at all after it was sent (SEC-13)', async () => {
       const server = await mailServer()
       const service = await startWith(server)
       const { store } = await service.app.running()
@@ -302,7 +302,7 @@ forEachService((start) => {
   })
 
   describe('the connection to the server', () => {
-    it('is not used when the server has no encryption, except at a loopback address', async () => {
+    it('is not used when the server has no encryption, except at a loopback address (SEC-13)', async () => {
       const server = await mailServer({}, { host: '127.0.0.2' })
       const clock = new ManualClock()
       const service = await startWith(server, { now: clock.now, timers: clock.timers })
@@ -343,7 +343,7 @@ forEachService((start) => {
       })
     }
 
-    it('is not used when the certificate is not trusted', async () => {
+    it('is not used when the certificate is not trusted (SEC-13)', async () => {
       const server = await mailServer({ secure: true, ...createAuthority().issue({ names: ['127.0.0.1'] }) })
       const clock = new ManualClock()
       const service = await startWith(server, {

@@ -145,7 +145,7 @@ forEachService((start) => {
       })
     })
 
-    it('refuses messages that would be another message', async () => {
+    it('refuses messages that would be another message (SEC-13)', async () => {
       const service = await startWith()
       const actor = await owned(service)
       for (const [wrong, key] of [
@@ -173,7 +173,7 @@ forEachService((start) => {
       assert.equal((await received(service)).length, 0)
     })
 
-    it('has limits that one cause cannot use up for others', async () => {
+    it('has limits that one cause cannot use up for others (RATE-09)', async () => {
       const service = await startWith({ rateLimits: {}, mode: 'production', baseUrl: 'https://troupe.test' })
       const actor = await owned(service)
       for (let index = 0; index < 10; index += 1) assert.equal(await actor.mail(message), 'queued')
@@ -185,7 +185,7 @@ forEachService((start) => {
   })
 
   describe('the link that stops messages', () => {
-    it('needs no sign-in, and acts on POST alone', async () => {
+    it('needs no sign-in, and acts on POST alone (SEC-13)', async () => {
       const service = await startWith()
       const actor = await owned(service)
       await actor.mail(message)
@@ -216,7 +216,7 @@ forEachService((start) => {
       }
     })
 
-    it('is valid for its actor and its kind alone', async () => {
+    it('is valid for its actor and its kind alone (SEC-13)', async () => {
       const service = await startWith()
       const [ada, grace] = [await owned(service), await owned(service, 'grace@example.com')]
       await ada.mail(message)
@@ -248,7 +248,7 @@ forEachService((start) => {
       return { browser, id }
     }
 
-    it('turns a kind off and on again, and says that security messages stay', async () => {
+    it('turns a kind off and on again, and says that security messages stay (SEC-13)', async () => {
       const service = await startWith()
       const { browser, id } = await signedIn(service)
       const actor = (await service.app.actors.get(id)) ?? assert.fail()
