@@ -19,6 +19,7 @@ import {
   writeExecutions,
   writeRecorded,
 } from './support/recorded.ts'
+import { processOf } from './support/own-process.ts'
 import { makeLoad, repeatRuns } from './support/repeat.ts'
 import { judgeStatements, readStatements } from './support/statement-judge.ts'
 import { recordStatements, type StatementRecord } from './support/statement-records.ts'
@@ -77,7 +78,7 @@ const sample = values.cover && isNamed ? sampleOf(readRecorded('durations'), 16,
 const references = sample.filter((name) => files.some((file) => nameOf(file) === name))
 const chosen = longestFirst([...affected, ...references], durations).map((name) => join(root, name))
 
-// Every file and every service runs in its own process, which would otherwise strip and compile all of src again.
+// Every process would otherwise strip and compile all of src again.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile')
 
 const tree = workingTree(root)
@@ -136,6 +137,8 @@ const run = (): Promise<RunTotals> =>
     // Named files also run the stories outside the covering set on PostgreSQL.
     ...(values.full || values.cover || values.load || isNamed ? { processorLimit: 80 } : {}),
     nameOf,
+    // A process reports once which functions it executed.
+    processOf: (file) => (values.cover ? null : processOf(nameOf(file))),
     skipOf: (file) => {
       const isReference = references.includes(nameOf(file))
       if (values.cover && !isReference) return undefined

@@ -5,8 +5,10 @@ import { describe, it } from 'node:test'
 import { findIncarnation } from '../../src/incarnation/incarnation.ts'
 import { openStore } from '../../src/open-store.ts'
 import { emptyTarget } from '../support/backups.ts'
-import { assertRefused, createActor, key, place, start } from '../support/cli.ts'
+import { assertRefused, createActor, key, place, placeForEachTest, start } from '../support/cli.ts'
 import { createTestDatabase } from '../support/stores.ts'
+
+placeForEachTest()
 
 const otherKey = 'k2:Zt7hQm4pW1rXc8uYvLs0dKfNjBg6aEiTo3RyMkHnPxU'
 

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, it } from 'node:test'
-import { createActor, place, start } from '../support/cli.ts'
+import { createActor, place, placeForEachTest, start } from '../support/cli.ts'
+
+placeForEachTest()
 
 const app = 'bookmarks/app.ts'
 const known = { TROUPE_APP: app }

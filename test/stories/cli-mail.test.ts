@@ -1,9 +1,11 @@
 /** `troupe mail test`, and the mail server in `troupe doctor`. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { place } from '../support/cli.ts'
+import { place, placeForEachTest } from '../support/cli.ts'
 import { freePort } from '../support/free-port.ts'
 import { type MailServer, onlyMail, startMailServer } from '../support/mail-server.ts'
+
+placeForEachTest()
 
 const servers: MailServer[] = []
 afterEach(async () => {

@@ -3,7 +3,19 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import type { Ending } from '../support/program.ts'
-import { assertRefused, createActor, type Created, free, key, place, start, unfit } from '../support/cli.ts'
+import {
+  assertRefused,
+  createActor,
+  type Created,
+  free,
+  key,
+  place,
+  placeForEachTest,
+  start,
+  unfit,
+} from '../support/cli.ts'
+
+placeForEachTest()
 
 describe('troupe keys', () => {
   it('makes a new key each time, and prints nothing else', async () => {

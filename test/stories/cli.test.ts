@@ -8,7 +8,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { createPostgresDatabase } from '../support/stores.ts'
 import { sharedPostgresUrl } from '../support/postgres.ts'
-import { assertRefused, createActor, free, key, place, plain, start } from '../support/cli.ts'
+import { assertRefused, createActor, free, key, place, placeForEachTest, plain, start } from '../support/cli.ts'
+
+placeForEachTest()
 
 describe('troupe', () => {
   it('lists its commands for --help and without arguments', async () => {

@@ -1,7 +1,9 @@
 /** `troupe operators`, and the link that a start in production prints. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { free, key, place, start } from '../support/cli.ts'
+import { free, key, place, placeForEachTest, start } from '../support/cli.ts'
+
+placeForEachTest()
 
 const production = {
   TROUPE_SECRET_KEYS: key,

@@ -3,7 +3,9 @@ import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { parseEnv } from 'node:util'
 import { answersOf } from '../../src/cli/project/setup.ts'
-import { free, place } from '../support/cli.ts'
+import { free, place, placeForEachTest } from '../support/cli.ts'
+
+placeForEachTest()
 
 describe('troupe setup', () => {
   it('writes the settings with generated secrets to a file of the owner alone, and the service starts with them', async () => {

@@ -5,8 +5,10 @@ import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { drainSecondsOf } from '../../src/http/edge/server.ts'
-import { createActor, place, plain, slow, start } from '../support/cli.ts'
+import { createActor, place, placeForEachTest, plain, slow, start } from '../support/cli.ts'
 import { until } from '../support/until.ts'
+
+placeForEachTest()
 
 describe('a stop signal', () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

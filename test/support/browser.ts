@@ -24,14 +24,19 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core'
+import { forEachFile } from './file-hooks.ts'
 
 let running: Promise<Browser> | undefined
-// This hook belongs to the file. Inside a test, it would run at the end of that test.
-after(async () => (await running)?.close())
-
 const opened: Page[] = []
-afterEach(async () => {
-  for (const page of opened.splice(0)) await page.context().close()
+// These hooks belong to the file. Inside a test, they would run at the end of that test.
+forEachFile(() => {
+  after(async () => {
+    await (await running)?.close()
+    running = undefined
+  })
+  afterEach(async () => {
+    for (const page of opened.splice(0)) await page.context().close()
+  })
 })
 
 interface Size {

@@ -29,11 +29,15 @@ export const unfit =
 
 /** The folder of the running test, with the application `app.ts`. */
 export let place: Workplace
-beforeEach(() => {
-  place = new Workplace()
-  place.write('app.ts', plain)
-})
-afterEach(() => place.remove())
+
+/** Makes a folder for each test of the file. */
+export function placeForEachTest(): void {
+  beforeEach(() => {
+    place = new Workplace()
+    place.write('app.ts', plain)
+  })
+  afterEach(() => place.remove())
+}
 
 export interface Created {
   readonly id: string

@@ -22,7 +22,8 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
   }
 }
 
-function recordOf(event: TestEvent, path: string[]): TestRecord | null {
+/** @param path The groups around the test, which the function updates. */
+export function recordOf(event: TestEvent, path: string[]): TestRecord | null {
   switch (event.type) {
     case 'test:dequeue':
       return { kind: 'begun', name: event.data.name }

@@ -1,6 +1,6 @@
 /**
- * Joins test files with the code that they share. Each test file runs in its own process, and so do the programs that it
- * starts. A process that loads 800 modules takes four times as long to start as one that loads the same code from few files.
+ * Joins test files with the code that they share. Several processes run the test files, and each program that a file starts
+ * has its own. A process that loads 800 modules takes four times as long to start as one that loads the same code from few files.
  *
  * A joined process does what a process of the sources does, with three exceptions. It loads the packages that are not joined
  * first, before any module of the project runs. The stack of an error ends with the functions that run joined modules. Above

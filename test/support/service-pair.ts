@@ -1,6 +1,7 @@
 /** Runs two services as separate processes on one database. */
 import { after, before } from 'node:test'
 import type { Dialect } from '../../src/store/portable.ts'
+import { forEachFile } from './file-hooks.ts'
 import type { Reply, Send } from './history.ts'
 import { type ServiceProcess, startServiceProcess } from './service-process.ts'
 import { createTestDatabase, forEachStore } from './stores.ts'
@@ -27,9 +28,12 @@ interface RunningPair {
 
 /** The pairs of this file, by their store and settings. */
 const running = new Map<string, Promise<RunningPair>>()
-after(async () => {
-  for (const started of running.values()) await (await started).end()
-})
+forEachFile(() =>
+  after(async () => {
+    for (const started of running.values()) await (await started).end()
+    running.clear()
+  }),
+)
 
 /**
  * Declares the same tests for a pair on SQLite and on PostgreSQL. All groups of a file with the same settings share a pair.

@@ -6,6 +6,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { openSync, writeSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { ExecutedStatement } from '../../src/open-store.ts'
+import type { TestFile } from './file-messages.ts'
 import type { StatementRecord } from './statement-records.ts'
 import { shapeOf } from './statement-shape.ts'
 
@@ -19,8 +20,14 @@ async function followTests(): Promise<() => string> {
   const { beforeEach } = await import('node:test')
   const isNamed = basename(folder) === 'named'
   let label = ''
+  let suite = ''
+  subscribe('troupe:test-file', (message) => {
+    label = ''
+    suite = `${(message as TestFile).name} > `
+  })
   beforeEach((context) => {
-    const name = 'fullName' in context ? context.fullName : ''
+    const fullName = 'fullName' in context ? context.fullName : ''
+    const name = fullName.startsWith(suite) ? fullName.slice(suite.length) : fullName
     label = isNamed ? name : (/\bon (?:SQLite|(?:sharded )?PostgreSQL)\b/.exec(name)?.[0] ?? '')
   })
   return () => label
@@ -28,10 +35,15 @@ async function followTests(): Promise<() => string> {
 
 function record(labelNow: () => string): void {
   const path = join(folder, `${process.pid}-${Date.now()}.jsonl`)
-  const [, file = ''] = process.argv
+  let [, file = ''] = process.argv
   const shapes = new Map<string, string>()
   const seen = new Set<string>()
   let output: number | undefined
+  // A process with several test files names the one that it loads (shared-process.ts).
+  subscribe('troupe:test-file', (message) => {
+    file = (message as TestFile).file
+    seen.clear()
+  })
   subscribe('troupe:statement', (message) => {
     const { dialect, sql, caller } = message as ExecutedStatement
     const shape = shapes.get(sql) ?? shapeOf(sql)

@@ -28,6 +28,8 @@ export interface FileResult {
   readonly seconds: number
   /** Processor time of the process and of the processes that it started; 0 when it was killed. */
   readonly processorSeconds: number
+  /** The files that ran before in the same process. Default: none. */
+  readonly after?: readonly string[]
 }
 
 export interface FileOptions {
@@ -42,9 +44,11 @@ const reporter = join(import.meta.dirname, 'event-reporter.ts')
 const preloads = ['untracked-promises', 'statement-recorder', 'execution-recorder'].map((name) =>
   join(import.meta.dirname, `${name}.ts`),
 )
+/** The file with which a process for several test files starts. */
+export const sharedProcess = join(import.meta.dirname, 'shared-process.ts')
 /** The modules that the process of a test file loads besides the file. */
-export const loadedModules: readonly string[] = [reporter, ...preloads]
-const outputKept = 8_000
+export const loadedModules: readonly string[] = [reporter, sharedProcess, ...preloads]
+export const outputKept = 8_000
 
 /**
  * Runs a test file. A file that ends with an error, or without a test, adds one failure, because its tests may not have run. The
@@ -58,15 +62,7 @@ export async function runTestFile(file: string, options: FileOptions): Promise<F
     const recordFile = join(folder, 'records')
     const ending = await runProcess(file, recordFile, options)
     const records = await readRecords(recordFile)
-    const passed = records
-      .filter((record) => record.kind === 'passed')
-      .map(({ path, place, ms }) => ({ path, place, ms, passed: true }))
-    const failed = records
-      .filter((record) => record.kind === 'failed')
-      .map(({ path, place, why }) => ({ path, place, ms: 0, passed: false, why }))
-    const trouble = troubleOf(records, ending, passed.length + failed.length, failed.length)
-    if (trouble !== null)
-      failed.push({ path: ['the file as a whole'], place: file, ms: 0, passed: false, why: trouble })
+    const { passed, failed } = outcomesOf(file, records, ending)
     const processorSeconds = records.find((record) => record.kind === 'finished')?.processorSeconds ?? 0
     const seconds = (performance.now() - started) / 1000
     return { file, passed, failed, output: ending.output, seconds, processorSeconds }
@@ -75,11 +71,33 @@ export async function runTestFile(file: string, options: FileOptions): Promise<F
   }
 }
 
-interface Ending {
+/** How the process of a test file ended. */
+export interface Ending {
   readonly code: number | null
   readonly killedBy: 'limit' | 'stop' | null
   readonly limitSeconds: number
   readonly output: string
+}
+
+/** Returns the results of the tests, and a failure of the file as a whole when its tests may not have run. */
+export function outcomesOf(
+  file: string,
+  records: readonly TestRecord[],
+  ending: Ending,
+): { readonly passed: RanTest[]; readonly failed: FailedTest[] } {
+  const passed = records
+    .filter((record) => record.kind === 'passed')
+    .map(({ path, place, ms }) => ({ path, place, ms, passed: true }))
+  const failed = records
+    .filter((record) => record.kind === 'failed')
+    .map(({ path, place, why }) => ({ path, place, ms: 0, passed: false, why }))
+  const trouble = troubleOf(records, ending, passed.length + failed.length, failed.length)
+  if (trouble !== null) failed.push(fileFailure(file, trouble))
+  return { passed, failed }
+}
+
+export function fileFailure(file: string, why: string): FailedTest {
+  return { path: ['the file as a whole'], place: file, ms: 0, passed: false, why }
 }
 
 function troubleOf(records: readonly TestRecord[], ending: Ending, tests: number, failed: number): string | null {
@@ -109,32 +127,48 @@ function runningTests(records: readonly TestRecord[]): string {
   return running.map((name) => `"${name}"`).join(', ')
 }
 
+/** Starts a process that runs test files, with a reporter. */
+export function startTestProcess(
+  reporter: string,
+  destination: string,
+  skipped: readonly string[],
+  file: string,
+  stdio: ['ignore', 'pipe', 'pipe', 'ipc'?] = ['ignore', 'pipe', 'pipe'],
+): ChildProcess {
+  const flags = [
+    ...loadingArguments(),
+    ...preloads.map((preload) => `--import=${preload}`),
+    `--test-reporter=${reporter}`,
+    `--test-reporter-destination=${destination}`,
+    ...skipped.map((pattern) => `--test-skip-pattern=${pattern}`),
+  ]
+  return spawn(process.execPath, [...flags, file], {
+    stdio,
+    // The child gets its own process group, so that processes started by a test end with it.
+    detached: true,
+    // A test that starts this run sets the variable, and results would then go to the parent of that test.
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+  })
+}
+
 function runProcess(
   file: string,
   recordFile: string,
   { limitSeconds, signal: stop, skip }: FileOptions,
 ): Promise<Ending> {
-  const flags = [
-    ...loadingArguments(),
-    ...preloads.map((preload) => `--import=${preload}`),
-    `--test-reporter=${reporter}`,
-    `--test-reporter-destination=${recordFile}`,
-    ...(skip === undefined ? [] : [`--test-skip-pattern=${skip}`]),
-  ]
-  // The child gets its own process group, so that processes started by a test end with it.
-  const child = spawn(process.execPath, [...flags, file], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-    // A test that starts this run sets the variable, and results would then go to the parent of that test.
-    env: { ...process.env, NODE_TEST_CONTEXT: undefined },
-  })
+  const child = startTestProcess(reporter, recordFile, skip === undefined ? [] : [String(skip)], file)
   let output = ''
   const keep = (chunk: string): void => {
     output = (output + chunk).slice(-outputKept)
   }
-  child.stdout.setEncoding('utf8').on('data', keep)
-  child.stderr.setEncoding('utf8').on('data', keep)
-  const limit = silenceOf(recordFile, limitSeconds)
+  child.stdout?.setEncoding('utf8').on('data', keep)
+  child.stderr?.setEncoding('utf8').on('data', keep)
+  const sizeNow = (): Promise<number> =>
+    stat(recordFile).then(
+      (found) => found.size,
+      () => 0,
+    )
+  const limit = silenceOf(sizeNow, limitSeconds)
   const end = AbortSignal.any(stop === undefined ? [limit.signal] : [limit.signal, stop])
   end.addEventListener('abort', () => killGroup(child))
   if (end.aborted) killGroup(child)
@@ -144,8 +178,8 @@ function runProcess(
     child.once('exit', (code) => {
       limit.stop()
       killGroup(child)
-      child.stdout.destroy()
-      child.stderr.destroy()
+      child.stdout?.destroy()
+      child.stderr?.destroy()
       const killedBy = !end.aborted ? null : limit.signal.aborted ? 'limit' : 'stop'
       resolve({ code, killedBy, limitSeconds, output })
     })
@@ -155,16 +189,16 @@ function runProcess(
 /** A file may take so long until its first test begins, in seconds. */
 const startSeconds = 60
 
-/** Aborts when the file of records did not grow for `limitSeconds`. */
-function silenceOf(recordFile: string, limitSeconds: number): { readonly signal: AbortSignal; stop(): void } {
+/** Aborts when the size of the records did not change for `limitSeconds`. */
+export function silenceOf(
+  sizeNow: () => number | Promise<number>,
+  limitSeconds: number,
+): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
   let size = 0
   let grew = performance.now()
   const look = async (): Promise<void> => {
-    const now = await stat(recordFile).then(
-      (found) => found.size,
-      () => 0,
-    )
+    const now = await sizeNow()
     if (now !== size) {
       size = now
       grew = performance.now()
@@ -177,7 +211,7 @@ function silenceOf(recordFile: string, limitSeconds: number): { readonly signal:
   return { signal: controller.signal, stop: () => clearInterval(timer) }
 }
 
-function killGroup(child: ChildProcess): void {
+export function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {
     if (process.platform === 'win32') child.kill('SIGKILL')

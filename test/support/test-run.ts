@@ -1,6 +1,7 @@
 /** Runs test files in parallel and prints their results. */
 import { coverageLines, coverageOf, unknownRows } from './coverage.ts'
 import { processorSeconds } from './processor-time.ts'
+import { SharedFiles } from './shared-files.ts'
 import { type FileResult, runTestFile } from './test-file.ts'
 
 export interface RunOptions {
@@ -14,6 +15,8 @@ export interface RunOptions {
   readonly nameOf: (file: string) => string
   /** Whether a file runs after the others, without another one at the same time. */
   readonly isAlone?: (file: string) => boolean
+  /** Returns the name of the kind of processes that a file shares, or null for a process of its own. Default: null. */
+  readonly processOf?: (file: string) => string | null
   /** The tests of a file whose full name matches do not run. */
   readonly skipOf?: (file: string) => RegExp | undefined
   /** The processor seconds that a file may take alone on a fast machine, with the processes that it starts. Default: 30. */
@@ -44,9 +47,11 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
   const results: FileResult[] = []
   const isAlone = options.isAlone ?? (() => false)
   let waiting = files.filter((file) => !isAlone(file))
+  const shared = new SharedFiles(waiting, options)
   const lane = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const result = await runTestFile(file, { limitSeconds, signal, skip: options.skipOf?.(file) })
+      const result = await (shared.run(file) ??
+        runTestFile(file, { limitSeconds, signal, skip: options.skipOf?.(file) }))
       results.push(result)
       const mark = result.failed.length === 0 ? '✔' : '✖'
       const counts = `${result.passed.length} passed, ${result.failed.length} failed`
@@ -55,6 +60,7 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
     }
   }
   await Promise.all(Array.from({ length: options.concurrency }, lane))
+  const leftFaults = await shared.end()
   waiting = files.filter(isAlone)
   await lane()
   const limit = Math.max(options.processorLimit ?? 30, Math.round(processorSeconds() / partsOfRun))
@@ -68,11 +74,16 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
     results[index] = alone
   }
 
-  for (const result of results) if (result.failed.length > 0) printFailures(result, options)
+  for (const result of results) {
+    if (result.failed.length === 0) continue
+    printFailures(result, options)
+    await printWhetherAlone(result, options)
+  }
   const outcomes = results.flatMap((result) => [...result.passed, ...result.failed])
   const remarks = [
     ...unknownRows(outcomes).map((row) => `${row} is in a title, and the catalogue has no such row`),
     ...(outcomes.length === 0 ? ['No test ran.'] : []),
+    ...leftFaults,
     ...overLimit(results, options.nameOf, limit),
     ...((await options.finish?.()) ?? []),
   ]
@@ -136,6 +147,18 @@ function printFailures(result: FileResult, { print, nameOf }: RunOptions): void 
     print('  What the file wrote:')
     print(indent(result.output.trimEnd()))
   }
+}
+
+/** Says whether a failure comes from files that ran before in the same process. The file has failed in any case. */
+async function printWhetherAlone({ file, after = [] }: FileResult, options: RunOptions): Promise<void> {
+  const { print, limitSeconds, signal } = options
+  if (after.length === 0 || signal?.aborted === true) return
+  const { failed } = await runTestFile(file, { limitSeconds, signal, skip: options.skipOf?.(file) })
+  print(
+    failed.length === 0
+      ? `  It passes in a process of its own, and failed after ${after.join(', ')}`
+      : '  It fails in a process of its own too.',
+  )
 }
 
 function indent(text: string): string {

@@ -7,6 +7,7 @@ import { KeySets } from '../../../src/sign-in/providers/key-sets.ts'
 import { Outbound } from '../../../src/sign-in/providers/outbound.ts'
 import type { ProviderDeclaration } from '../../../src/sign-in/providers/settings.ts'
 import { createLog } from '../../../src/observe/log.ts'
+import { forEachFile } from '../file-hooks.ts'
 import { challengeOf } from './github.ts'
 
 /** `BASE_URL` of the service. */
@@ -19,9 +20,11 @@ export interface Built {
 }
 
 const outbounds: Outbound[] = []
-after(async () => {
-  for (const outbound of outbounds) await outbound.close()
-})
+forEachFile(() =>
+  after(async () => {
+    for (const outbound of outbounds.splice(0)) await outbound.close()
+  }),
+)
 
 /** Creates providers whose connections close with the test file. */
 export function build(
