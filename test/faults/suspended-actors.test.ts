@@ -13,6 +13,7 @@ import { noteExpiry } from '../../src/trust/expiry-store.ts'
 import { findTrust } from '../../src/trust/trust-store.ts'
 import { onShards } from '../support/citus.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { movingWorld } from '../support/moving.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -231,6 +232,28 @@ forEachService((start) => {
       } finally {
         await remote.stop()
       }
+    })
+
+    it('keeps an actor that arrived from being taken with its code, and begins no work of it (OPS-11)', async () => {
+      const world = await movingWorld(start)
+      const actor = await world.old.createActor('ada@example.com')
+      const { leaving } = await world.move(actor)
+      await world.landed(actor)
+      const code = new URL(leaving?.claim_url ?? '').searchParams.get('code')
+      const take = (): Promise<Response> =>
+        world.home.request(`/moves/${actor.id}/claim/passphrase`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ code, keep: [] }),
+        })
+      await suspend(world.home, actor)
+      const before = await dueOf(world.home, actor)
+      const refused = await take()
+      assert.equal(refused.status, 403)
+      assert.equal(((await refused.json()) as { error: string }).error, 'actor_suspended')
+      assert.deepEqual(await dueOf(world.home, actor), before)
+      await resume(world.home, actor)
+      assert.equal((await take()).status, 200)
     })
 
     it('refuses a redrive of the actor with 409, and a redrive of all leaves it out (OPS-11)', async () => {
