@@ -1,6 +1,6 @@
 /** This release on the databases of earlier releases: it starts, serves, delivers, exports and restores. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -96,8 +96,22 @@ INSERT INTO motto (actor_id, text) SELECT id, 'expanded' FROM actor;
 const names = readdirSync(fixtures, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []))
 
 describe('the databases of releases', () => {
-  it('include the one from before release 0.2.0', () => {
-    assert.ok(names.includes('before-0.2.0'))
+  it('include the one from before release 0.2.0, and that of each release', () => {
+    assert.deepEqual(names.toSorted(), ['0.2.0', 'before-0.2.0'])
+  })
+
+  it('have as many migrations as their release knew', async () => {
+    const facts = await Promise.all(
+      (['sqlite', 'postgres'] as const).map(async (dialect) => {
+        const text = readFileSync(join(fixtures, '0.2.0', `${dialect}.json`), 'utf8')
+        const { release, schema } = JSON.parse(text) as ReleaseFacts
+        return [release, schema]
+      }),
+    )
+    assert.deepEqual(facts, [
+      ['0.2.0', 7],
+      ['0.2.0', 7],
+    ])
   })
 })
 
