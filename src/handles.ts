@@ -29,6 +29,7 @@ export type { Webhook, WebhookDelivery, WebhooksHandle } from './features/webhoo
 export type { FileInfo, FilePage, FilesHandle, OpenFile } from './features/files/handle-types.ts'
 export type { HistoryHandle, PastChange } from './app/history/history-handle.ts'
 export type { ActorInvitation, InvitationsHandle, NewInvitation } from './features/invitations/handle-types.ts'
+export type { GroupMember, GroupOfActor, MemberInvitation, MembersHandle } from './app/kinds/groups.ts'
 export type { ActorKey, KeysHandle, NewKey } from './app/keys.ts'
 export type { ListQuery, ListQueryPage, QueriedItem } from './app/list-query.ts'
 export type { PeerHandle, PeerListHandle, PeerListPage } from './app/peer-handle.ts'

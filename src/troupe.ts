@@ -10,6 +10,7 @@ import type { HostRequest, RequestCaller, SessionsApi } from './app/embedding/se
 import { ActorDeclarations } from './app/kinds/actor-declarations.ts'
 import { Kind } from './app/kinds/kind.ts'
 import type { KindDeclaration, Schemas } from './app/kinds/kind-declaration.ts'
+import { managingRoles, noRoles, requireRoles, type Roles } from './app/kinds/roles.ts'
 import { membersOf } from './app/declared-members.ts'
 import { requireMembers } from './app/known-members.ts'
 import {
@@ -167,21 +168,34 @@ export class App extends ActorDeclarations {
    *
    * @experimental
    */
-  kind<const Lists extends Schemas = Schemas, const Properties extends Schemas = Schemas>(
-    kind: string,
-    declaration: KindDeclaration<Lists, Properties>,
-  ): Kind<Lists, Properties> {
+  kind<
+    const Lists extends Schemas = Schemas,
+    const Properties extends Schemas = Schemas,
+    const Role extends string = string,
+  >(kind: string, declaration: KindDeclaration<Lists, Properties, Role>): Kind<Lists, Properties, Role> {
     requireMembers(`Cannot declare the kind ${JSON.stringify(kind)}:`, membersOf.kind, declaration)
     const { name: kindName, type, description = '' } = declaration
-    const registry = this.registry.addKind(kind, { name: kindName, type, description })
-    return new Kind(registry, declaration, async ({ name, ...given }) => {
+    const roles: Roles = declaration.roles === undefined ? new Map() : requireRoles(kind, declaration.roles)
+    const registry = this.registry.addKind(kind, { name: kindName, type, description }, roles)
+    return new Kind(registry, declaration, async ({ name, by, ...given }) => {
+      const [first] = managingRoles(roles)
+      if (by !== undefined && first === undefined) throw noRoles(kind)
       const { parts, handleOf } = await this.running()
       const prepareData =
         name === undefined
           ? undefined
           : (actor: Actor) => parts.values.prepareFirst({ actor, caller: application }, 'displayname', fromPlain(name))
       const { actor } = await parts.actors.create({ ...given, kind, prepareData })
-      return handleOf(actor)
+      const group = handleOf(actor)
+      if (by === undefined || first === undefined) return group
+      try {
+        const { url } = await group.members.invite(first)
+        await by.trust.request(url)
+        return group
+      } catch (error) {
+        await parts.actors.delete(actor.id)
+        throw error
+      }
     })
   }
 

@@ -130,6 +130,7 @@ const groups: readonly Group[] = [
       'maxPeerSubscriptions',
       'maxKeys',
       'maxWebhooks',
+      'maxMembers',
     ],
   },
   {

@@ -1,5 +1,7 @@
 /** The handle by which applications use an actor. It takes plain values and applies the same rules as other access. */
 import type { ActorHandle, AnyDeclared, ListHandle, PagedReadingHandle, StaleHandle } from '../app/actor-handle.ts'
+import type { GroupKind } from '../app/kinds/groups.ts'
+import { memberType } from '../app/kinds/roles.ts'
 import type { PropertyPath } from '../app/property-path.ts'
 import type { Clients } from '../authorization-server/clients.ts'
 import { alarmSetting, alarmsHandle } from './alarms.ts'
@@ -71,7 +73,12 @@ export function actorHandle(deps: HandleDeps, access: Access): Partial<ActorHand
     update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
       deps.transactions.run(access, (attempt) => updateIn(attempt, path, change)),
     ...subscribingHandle(deps, access.actor),
-    peer: (peerId): never => declaredType(peerHandle(deps, access.actor.id, peerId)),
+    peer: (of: string | GroupKind, groupId = ''): never => {
+      const { id } = access.actor
+      return declaredType(
+        typeof of === 'string' ? peerHandle(deps, id, of) : peerHandle(deps, id, groupId, memberType(of.kind)),
+      )
+    },
     trust: trustHandle(deps, access.actor),
     subscriptions: subscriptionsHandle(deps.publications, deps.properties, access.actor),
     announce: (changed) =>

@@ -42,8 +42,14 @@ const codes: Readonly<Record<number, string>> = {
 /** The longest code and message that a peer can choose. */
 const maxMessage = 1000
 
-export function peerHandle(deps: PeerHandleDeps, actorId: string, peerId: string): PeerHandle<never> {
-  const calls = new PeerCalls(deps, actorId, peerId)
+/** @param relationship The trust type that the relationship must have. Default: any. */
+export function peerHandle(
+  deps: PeerHandleDeps,
+  actorId: string,
+  peerId: string,
+  relationship: string | null = null,
+): PeerHandle<never> {
+  const calls = new PeerCalls(deps, actorId, { peerId, relationship })
   const operation =
     (kind: 'actions' | 'methods') =>
     async (name: string, input: unknown = {}): Promise<never> =>
@@ -184,11 +190,17 @@ class PeerCalls {
   readonly #deps: PeerHandleDeps
   readonly #actorId: string
   readonly #peerId: string
+  readonly #relationship: string | null
 
-  constructor(deps: PeerHandleDeps, actorId: string, peerId: string) {
+  constructor(
+    deps: PeerHandleDeps,
+    actorId: string,
+    { peerId, relationship }: { readonly peerId: string; readonly relationship: string | null },
+  ) {
     this.#deps = deps
     this.#actorId = actorId
     this.#peerId = peerId
+    this.#relationship = relationship
   }
 
   /** Returns the answer of a call that the peer accepted. @throws PeerRefused, PeerUnreachable, PeerTimeout, ServiceError */
@@ -230,6 +242,8 @@ class PeerCalls {
         'not_found',
         `Cannot call peer ${peer}: this actor has no relationship with it. Request one with actor.trust.request(url)`,
       )
+    if (this.#relationship !== null && trust.relationship !== this.#relationship)
+      throw new ServiceError('not_found', `Cannot call group ${peer}: this actor is not a member of it`)
     if (trust.baseuri === '')
       throw new ServiceError('bad_request', `Cannot call peer ${peer}: it is a program without an address`)
     if (!trust.approved)

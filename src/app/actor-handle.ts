@@ -5,6 +5,7 @@ import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background/alarms.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { HistoryHandle } from './history/history-handle.ts'
+import type { GroupKind, GroupOfActor, MembersHandle } from './kinds/groups.ts'
 import type { KeysHandle } from './keys.ts'
 import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
 import type { PeerHandle, PeerListPage } from './peer-handle.ts'
@@ -141,6 +142,8 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
    * must be approved.
    */
   peer<Application = unknown>(peerId: string): PeerHandle<Application>
+  /** A group of this kind that the actor is a member of, to call with the rights of the role. @experimental */
+  peer<Kind extends GroupKind>(kind: Kind, groupId: string): PeerHandle<Kind>
 
   /** Subscriptions of peers to this actor. */
   readonly subscriptions: SubscriptionsHandle
@@ -173,6 +176,10 @@ export interface ActorHandle extends PagedReadingHandle, WritingHandle, AlarmSet
   readonly clients: ClientsHandle
   /** API keys: credentials of programs and devices, each with its own rights. */
   readonly keys: KeysHandle
+  /** The members of the group, for an actor of a kind with roles. @experimental */
+  readonly members: MembersHandle
+  /** Returns the groups of this kind that the actor is a member of, here or at other services, by id. @experimental */
+  groups(kind: GroupKind): Promise<GroupOfActor[]>
 
   /**
    * Returns the audit log, newest first: accesses by peers, AI clients, trustees and anonymous callers, not by the owner.

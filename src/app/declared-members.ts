@@ -57,7 +57,7 @@ const resource: MembersOf<ResourceDeclaration> = {
   icons: true,
   complete: true,
 }
-const trustType: MembersOf<TrustType> = {
+const trustType: MembersOf<Omit<TrustType, 'membersOf'>> = {
   name: true,
   display_name: true,
   description: true,
@@ -86,6 +86,7 @@ const kind: MembersOf<KindDeclaration> = {
   description: true,
   lists: true,
   properties: true,
+  roles: true,
 }
 
 export const membersOf = { kind, actions, methods, tool, prompt, argument, resource, trustType, companion, service }

@@ -24,6 +24,7 @@ import {
 import { withoutPeerError } from './peer-errors.ts'
 import { unknownKind } from '../errors.ts'
 import { personKind } from './kinds/person.ts'
+import { memberType, requireRoleOperations, type Roles } from './kinds/roles.ts'
 import { inputSchema, type JsonSchema, outputSchema, type Schema } from './schema.ts'
 import type {
   ActionMetadata,
@@ -104,6 +105,8 @@ export class Registry {
   readonly kind: string
   /** The name and type of a kind. Null for the person, whose actors have those of the application. */
   readonly facts: KindFacts | null
+  /** The roles of members, by name. Empty: the actors of the kind are no groups. */
+  readonly roles: Roles
   readonly #kinds = new Map<string, Registry>()
   readonly #operations = {
     methods: new Map<string, DeclaredOperation[]>(),
@@ -126,17 +129,25 @@ export class Registry {
   /** Alarms and schedules. */
   readonly background = new BackgroundDeclarations()
 
-  constructor(kind = personKind, facts: KindFacts | null = null) {
+  constructor(kind = personKind, facts: KindFacts | null = null, roles: Roles = new Map()) {
     this.kind = kind
     this.facts = facts
+    this.roles = roles
   }
 
   /** Adds a kind of actors, whose declarations are in a registry of their own. @throws ConfigError */
-  addKind(kind: string, facts: KindFacts): Registry {
+  addKind(kind: string, facts: KindFacts, roles: Roles): Registry {
     requireNewKindOfActors(kind, facts, this.#kinds.has(kind))
-    const added = new Registry(kind, facts)
+    if (roles.size > 0) this.#addMemberType(kind, facts)
+    const added = new Registry(kind, facts, roles)
     this.#kinds.set(kind, added)
     return added
+  }
+
+  #addMemberType(kind: string, { name, description }: KindFacts): void {
+    const type = { name: memberType(kind), display_name: name, description, permissions: {}, neverAutoApproved: true }
+    this.addTrustType(type)
+    this.#trustTypes.splice(-1, 1, { ...type, membersOf: kind })
   }
 
   /** The declarations for the kind of the actor. @throws ServiceError `unknown_kind` */
@@ -277,6 +288,7 @@ export class Registry {
         await requireValidSchemas(kind, operation, { loads: checksResults })
     for (const [name, declaration] of this.#data) this.#data.set(name, await prepareData(declaration))
     await this.background.prepare()
+    requireRoleOperations(this.kind, this.roles, (kind, name) => this.#operations[kind].has(name))
     for (const kind of this.#kinds.values()) await kind.prepare({ checksResults })
   }
 

@@ -1,6 +1,6 @@
 /** The records of an archive that are rows of one table, in their order in the archive (docs/archives.md). */
 import { companionPassphrase, serviceTokens, trustSecret, trustToken } from '../secret/sealed-columns.ts'
-import { member, mayBeNull, type RecordKind } from '../table/record-kind.ts'
+import { mayBeNull, member, type RecordKind } from '../table/record-kind.ts'
 import { choice, texts, textsByName, webUrl } from '../table/shapes.ts'
 import type { Table } from '../table/table.ts'
 import {

@@ -148,7 +148,7 @@ function requireFit({ kind }: RecordKind, { name, check }: RecordMember, value: 
 function storedOf(ofKind: RecordKind, member: RecordMember, given: ArchiveMembers): Param {
   const { kind } = ofKind
   const { name, type } = member
-  const value = given.get(name)
+  const value = given.get(name) ?? (member.isOptional === true ? nothing : undefined)
   if (value === undefined) throw unfit(kind, name, 'it is missing')
   if (type === 'value') return replaceLoneSurrogates(value)
   if (isNull(value)) {

@@ -5,10 +5,11 @@ import type { ConfigOf, OptionTable } from '../config/option.ts'
 import { type Config, options } from '../config/options.ts'
 import { exportOptions } from './exports/options.ts'
 import { fileOptions } from './files/options.ts'
+import { groupOptions } from './groups/options.ts'
 import { mailOptions } from './mail/options.ts'
 import { webhookOptions } from './webhooks/options.ts'
 
-const builtInOptions = { ...exportOptions, ...fileOptions, ...mailOptions, ...webhookOptions } as const
+const builtInOptions = { ...exportOptions, ...fileOptions, ...groupOptions, ...mailOptions, ...webhookOptions } as const
 
 /** All options, with units, defaults and descriptions. This list defines the environment variables, the options in code and `docs/configuration.md`. */
 export const allOptions = { ...options, ...builtInOptions } as const

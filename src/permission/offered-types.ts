@@ -4,7 +4,7 @@ import { grantableOf, lists, ruledCategories, type Rules } from './rules.ts'
 import type { TrustType, TrustTypes } from './trust-types.ts'
 
 /**
- * The types for people, without types for programs.
+ * The types for people, without types for programs and for members, who have roles.
  *
  * @param clientTypes Names of the types that the consent page offers. A declared type with such a name counts as a type
  *   for programs unless its declaration says otherwise. Built-in types for people are always included.
@@ -12,7 +12,10 @@ import type { TrustType, TrustTypes } from './trust-types.ts'
 export function typesForPeople(types: TrustTypes, clientTypes: readonly string[]): readonly TrustType[] {
   return types
     .all()
-    .filter(({ name, forClients }) => !(forClients ?? (clientTypes.includes(name) && !types.isBuiltIn(name))))
+    .filter(({ name, forClients, membersOf }) => {
+      const isForClients = forClients ?? (clientTypes.includes(name) && !types.isBuiltIn(name))
+      return !isForClients && membersOf === undefined
+    })
     .toSorted(byAccess)
 }
 

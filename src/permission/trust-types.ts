@@ -17,6 +17,12 @@ export interface TrustType {
   readonly needsConfirmation?: boolean
   /** True for a type for AI clients and other programs. Forms for people do not offer it. */
   readonly forClients?: boolean
+  /**
+   * The kind whose members have this type. Their permissions come from their roles.
+   *
+   * @internal
+   */
+  readonly membersOf?: string
 }
 
 const internal = ['private/*', 'security/*', '_internal/*']
@@ -143,6 +149,11 @@ export class TrustTypes {
   /** True when the owner must confirm by typing before a page assigns this type to a peer. */
   needsConfirmation(name: string): boolean {
     return reachesBeyondData(name) || this.#byName.get(name)?.needsConfirmation === true
+  }
+
+  /** True for the type of the members of a group of this kind. Their permissions come from their roles. */
+  isOfMembers(name: string, { kind }: { readonly kind: string }): boolean {
+    return this.#byName.get(name)?.membersOf === kind
   }
 
   isBuiltIn(name: string): boolean {

@@ -27,6 +27,8 @@ export interface RecordMember {
   readonly check?: MemberCheck
   /** True when null is a value of the member. */
   readonly isNullable?: true
+  /** True when archives of earlier releases lack the member. It is null then. */
+  readonly isOptional?: true
 }
 
 export interface RecordKind {
@@ -86,7 +88,7 @@ export interface ContentLimit {
 
 export type ContentKind = RecordKind & Required<Pick<RecordKind, 'content'>>
 
-type More = Pick<RecordMember, 'check' | 'isNullable'>
+type More = Pick<RecordMember, 'check' | 'isNullable' | 'isOptional'>
 
 /** Makes members of a type, whose column has their name unless it is given. */
 function typed(type: MemberType) {
@@ -95,6 +97,7 @@ function typed(type: MemberType) {
 }
 
 export const mayBeNull = { isNullable: true } as const
+export const mayBeAbsent = { isNullable: true, isOptional: true } as const
 
 /** Makes the members of a record. */
 export const member = {

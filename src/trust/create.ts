@@ -19,7 +19,7 @@ import { TrustCalls } from './handshake/peer-calls.ts'
 import { type ChangedRights, Permissions, type PermissionsDeps } from './permissions.ts'
 import { Relationships } from './relationships.ts'
 import { deletionNoticesOfActors } from './trust-notifications.ts'
-import type { AdvanceApprovals, Self, TrustDeps } from './trust-deps.ts'
+import type { AdvanceApproval, AdvanceApprovals, Self, TrustDeps } from './trust-deps.ts'
 import { Trusts } from './trusts.ts'
 import type { Trust } from './trust.ts'
 
@@ -48,6 +48,8 @@ function trustEvents() {
     trustRenewed: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
     /** The owner approved a relationship that was not approved before. */
     trustApproved: new DomainEvent<[tx: Transaction, actor: LockedActor, trust: Trust]>(),
+    /** An invitation approved a peer. The relationship is stored, and the peer receives its permissions afterwards. */
+    trustInvited: new DomainEvent<[tx: Transaction, actor: LockedActor, trust: Trust, approval: AdvanceApproval]>(),
     /** The owner approved or declined the request of a peer, and the transaction is committed. The emitter does not wait. */
     trustDecided: new DomainEvent<[trust: Trust, decided: 'approved' | 'denied']>(),
     /** The owner changed what a peer may reach, a grant ended, or the trust type changed. */
@@ -56,6 +58,19 @@ function trustEvents() {
     approvalExpired: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
     /** Both sides have approved, and the transaction is committed. The emitter does not wait. */
     trustMutual: new DomainEvent<[actor: Self, peerId: string]>(),
+  }
+}
+
+type Emitters = Pick<TrustDeps, 'onEnd' | 'onRenewed' | 'onApproved' | 'onInvited' | 'onDecided' | 'onMutual'>
+
+function emittersOf(events: ReturnType<typeof trustEvents>): Emitters {
+  return {
+    onEnd: events.trustEnding.emit,
+    onRenewed: events.trustRenewed.emit,
+    onApproved: events.trustApproved.emit,
+    onInvited: events.trustInvited.emit,
+    onDecided: (trust, decided) => void events.trustDecided.emit(trust, decided),
+    onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
 }
 
@@ -105,13 +120,10 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     defaultRelationship: config.relationship,
     maxPending: config.maxPendingTrusts,
     isAutoAccepted: (name) => isAutoAccepted(name, config, relationships.types),
-    onEnd: events.trustEnding.emit,
-    onRenewed: events.trustRenewed.emit,
-    onApproved: events.trustApproved.emit,
-    onDecided: (trust, decided) => void events.trustDecided.emit(trust, decided),
+    ...emittersOf(events),
+    isOfMembers: (name, group) => relationships.types.isOfMembers(name, group),
     onTypeChanged: permissions.typeChanged,
     onApprovalEnded: permissions.approvalEnded,
-    onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
   const trusts = new Trusts(trustDeps)
   const companions = new Companions(trustDeps, trusts, peerClient)

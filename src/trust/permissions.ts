@@ -270,6 +270,8 @@ export class Permissions {
     return store.writeActor(actorId, async (tx, locked) => {
       const trust = await findTrust(tx, actorId, peerId)
       if (trust === null || (relationship !== null && trust.relationship !== relationship)) throw noRelationship(peerId)
+      if (this.#deps.relationships.types.isOfMembers(trust.relationship, locked))
+        throw new ServiceError('conflict', 'Cannot change the permissions of a member: change the role instead')
       const before = await findOverride(tx, actorId, peerId)
       judge?.(trust, before)
       const done = await work(tx, before)
@@ -277,13 +279,51 @@ export class Permissions {
       const first = firstEnd(done.override?.rules ?? {})
       if (first !== null) await this.#deps.scheduleExpiry(tx, trust, first)
       await live.record(tx, locked, 'trust', [peerId])
-      const [old, rules] = [before, done.override].map((one) =>
-        this.#deps.relationships.effective(trust.relationship, one),
-      )
-      await this.#deps.onRightsChanged(tx, locked, { peerId, before: old ?? {}, after: rules ?? {} })
-      await this.#notify(tx, trust, done.override, rules)
+      await this.#changed(tx, locked, { trust, before, after: done.override, isNotified: true })
       return done.result
     })
+  }
+
+  /** Copies of the peer lose what the peer may no longer read before the peer receives its permissions. */
+  async #changed(
+    tx: Transaction,
+    actor: LockedActor,
+    {
+      trust,
+      before,
+      after,
+      isNotified,
+    }: {
+      readonly trust: Trust
+      readonly before: Override | null
+      readonly after: Override | null
+      readonly isNotified: boolean
+    },
+  ): Promise<void> {
+    const { relationships, onRightsChanged } = this.#deps
+    const [old, rules] = [before, after].map((one) => relationships.effective(trust.relationship, one))
+    await onRightsChanged(tx, actor, { peerId: trust.peerId, before: old ?? {}, after: rules ?? {} })
+    if (isNotified) await this.#notify(tx, trust, after, rules)
+  }
+
+  /**
+   * Gives a member the rules of a role, in the transaction that has locked the actor.
+   *
+   * @param by Who gave the role.
+   * @param isNotified Whether the peer receives its permissions. It reads those of a new relationship itself.
+   */
+  async assign(
+    tx: Transaction,
+    actor: LockedActor,
+    trust: Trust,
+    { rules, by, isNotified }: { readonly rules: OverrideRules; readonly by: string; readonly isNotified: boolean },
+  ): Promise<void> {
+    const before = await findOverride(tx, trust.actorId, trust.peerId)
+    if (before !== null && canonical(before.rules) === canonical(rules)) return
+    const after = { rules, createdBy: by, notes: '', updatedAt: this.#deps.now() }
+    await putOverride(tx, trust.actorId, trust.peerId, after)
+    await this.#deps.live.record(tx, actor, 'trust', [trust.peerId])
+    await this.#changed(tx, actor, { trust, before, after, isNotified })
   }
 
   /**

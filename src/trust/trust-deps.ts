@@ -26,6 +26,8 @@ export interface AdvanceApproval {
   readonly relationship: string
   /** Nickname that the connection gets. Empty: none. */
   readonly nickname: string
+  /** Role of the invited member of a group. Null: another relationship. */
+  readonly role: string | null
   /** Ends the approval, in the transaction that approves the relationship. */
   readonly use: (tx: Transaction) => Promise<unknown>
 }
@@ -77,6 +79,10 @@ export interface TrustDeps {
    * the data and the permissions that it has now.
    */
   readonly onApproved: (tx: Transaction, actor: LockedActor, trust: Trust) => Promise<void>
+  /** Runs in the transaction that stored the approval of an invited peer. */
+  readonly onInvited: (tx: Transaction, actor: LockedActor, trust: Trust, approval: AdvanceApproval) => Promise<void>
+  /** Whether the relationships of this trust type are those of members of the group. */
+  readonly isOfMembers: (relationship: string, group: Pick<Self, 'kind'>) => boolean
   /** Called after the commit when the owner approved or declined the request of a peer. */
   readonly onDecided: (trust: Trust, decided: 'approved' | 'denied') => void
   /** Notifies the peer of its permissions, in the transaction that changed its trust type. */

@@ -5,7 +5,7 @@ import type { JsonText } from '../json/json.ts'
 import { currentContext } from '../observe/context.ts'
 import { isSecretInDoubt } from '../outbox/notice-store.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { copiedAddress } from './baseuri.ts'
 import { endTrust } from './end-trust.ts'
 import { fireDeleted, fireIfCompleted } from './events.ts'
@@ -36,7 +36,7 @@ export interface RelationshipRequest {
 }
 
 /** Throws to prevent a change. Runs in the transaction, and gets the relationship that is stored at that moment. */
-export type TrustJudge = (before: Trust, tx: Transaction) => Promise<void>
+export type TrustJudge = (before: Trust, tx: Transaction, actor: LockedActor) => Promise<void>
 
 /** Who sees the record of a relationship. */
 export type Audience = 'owner' | 'old session' | 'peer' | 'others'
@@ -155,7 +155,8 @@ export class Trusts {
     const { store, live, enqueueAwaited, onRenewed, onApproved, onApprovalEnded, scheduleExpiry } = this.#deps
     const { before, after, attempts } = await store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
-      await judge?.(before, tx)
+      if (this.#deps.isOfMembers(before.relationship, locked)) requireUnpaused(change)
+      await judge?.(before, tx, locked)
       const after = changed(before, change)
       await updateTrust(tx, after, this.#deps.now())
       if (change.approvedUntil !== undefined) await scheduleExpiry(tx, after, change.approvedUntil)
@@ -216,7 +217,7 @@ export class Trusts {
     const ended = await store.writeActor(actor.id, async (tx, locked) => {
       const found = await findNamed(tx, actor.id, peerId, relationship)
       if (found === null) return null
-      await judge?.(found, tx)
+      await judge?.(found, tx, locked)
       const isNotified = notify && receivesNotices(found) && found.baseuri !== `${this.#deps.baseUrl}/${actor.id}`
       const notices = isNotified ? await deletionNotices(tx, keyRing, [found]) : []
       await endTrust(this.#deps, tx, locked, found)
@@ -263,6 +264,12 @@ async function findNamed(
 
 function refused(what: string, why: string): ServiceError {
   return new ServiceError('bad_request', `Cannot ${what}: ${why}`)
+}
+
+/** @throws ServiceError `conflict` */
+function requireUnpaused({ approved, approvedUntil }: TrustChange): void {
+  if (approved === false || approvedUntil !== undefined)
+    throw new ServiceError('conflict', 'Cannot pause a member of a group: remove the member instead')
 }
 
 function changed(before: Trust, change: TrustChange): Trust {

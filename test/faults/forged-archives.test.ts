@@ -210,9 +210,11 @@ const valid: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     code_hash: 'h',
     relationship: 'friend',
     nickname: '',
+    role: null,
     created_at: at,
     ends_at: at,
   },
+  member: { peer_id: samplePeer, role: 'captain', since: at, given_by: 'application' },
   mail_choice: { declined: 'application', declined_at: at },
   service_connection: {
     service: 'music',

@@ -450,6 +450,7 @@ describe('a kind of record in an archive', () => {
       activity: 'content',
       suspension: 'content',
       mail_choice: 'content',
+      member: 'with its relationship',
     }
     assert.deepEqual(
       Object.keys(decided).toSorted(),

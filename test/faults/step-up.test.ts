@@ -37,6 +37,8 @@ const always = [
   'connectService',
   'putPermissions',
   'deletePermissions',
+  'inviteMember',
+  'setMemberRole',
   'addWebhook',
   'rotateWebhookSecret',
 ]
@@ -133,7 +135,7 @@ const within =
   deleteInvitation disconnectService endOtherSessions endSession subscribe receiveSubscription acknowledgeSubscription
   endSubscription redriveSubscription postSubscriptionCallback putSubscriptionCallback deleteSubscriptionCallback
   postPermissionCallback putPermissionCallback getCallback postCallback putCallback deleteCallback mailForm unsubscribe removeWebhook
-  testWebhook redriveWebhook ownPageForm approvalForm createPropertyForm selectionForm propertyForm deletePropertyForm
+  removeMember testWebhook redriveWebhook ownPageForm approvalForm createPropertyForm selectionForm propertyForm deletePropertyForm
   itemForm listTextsForm historyForm undoForm filesForm subscriptionForm importForm devtestPut devtestPost devtestDelete
   devtestProxyCreate devtestProxyPut devtestProxyDelete`.split(/\s+/)
 

@@ -510,6 +510,7 @@ const rows: Readonly<Record<string, Row>> = {
   maxActorFileBytes: number('TROUPE_MAX_ACTOR_FILE_BYTES', 1_073_741_824, [0, 1_099_511_627_776], 'bytes'),
   maxFiles: number('TROUPE_MAX_FILES', 10_000, [0, 100_000]),
   fileTypes: names('TROUPE_FILE_TYPES', ['*/*']),
+  maxMembers: number('TROUPE_MAX_MEMBERS', 10_000, [1, 1_000_000]),
   smtpUrl: {
     env: 'TROUPE_SMTP_URL',
     byDefault: null,

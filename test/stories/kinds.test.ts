@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import { restore } from '../support/archives.ts'
 import type { ActorDeclarations } from '../../src/app/kinds/actor-declarations.ts'
 import type { Kind } from '../../src/app/kinds/kind.ts'
 import { DeclaredKinds } from '../../src/property/declared-kinds.ts'
 import { DataMigration } from '../../src/property/maintenance/data-migration.ts'
+import { ownerOf } from '../support/kind-owner.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { refused } from '../support/stored.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
@@ -60,25 +60,6 @@ interface Called {
 }
 const toolsIn = ({ body }: Tools) => body.result.tools
 const textIn = ({ body }: Called) => body.result.content[0]?.text
-
-/** The owner of a handle's actor, by its passphrase. */
-async function ownerOf(service: TestService, actor: ActorHandle): Promise<TestActor> {
-  const { parts } = await service.app.running()
-  const passphrase = parts.actors.passphraseOf(await parts.actors.require(actor.id))
-  const authorization = `Basic ${Buffer.from(`${actor.creator}:${passphrase}`).toString('base64')}`
-  return {
-    id: actor.id,
-    creator: actor.creator,
-    passphrase,
-    authorization,
-    request: (method, path, body, headers = {}) =>
-      service.request(`/${actor.id}${path}`, {
-        method,
-        headers: { authorization, 'content-type': 'application/json', ...headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      }),
-  }
-}
 
 forEachService((start) => {
   async function declared() {

@@ -190,6 +190,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'property',
   ],
   'features/invitations': ['features/feature', 'http/dispatch', 'http/edge', 'pages', 'property', 'sign-in', 'trust'],
+  'features/groups': ['features/feature', 'features/invitations', 'http/dispatch', 'http/edge', 'replica', 'trust'],
   'features/webhooks': [
     'archive',
     'features/feature',
@@ -215,6 +216,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'features/feature',
     'features/exports',
     'features/files',
+    'features/groups',
     'features/invitations',
     'features/mail',
     'features/webhooks',

@@ -174,6 +174,12 @@ export const samples: Readonly<Record<string, Sample>> = {
   listApprovals: { path: '/:actor/approvals', status: 200 },
   getApproval: { path: '/:actor/approvals/none', status: 404 },
   decideApproval: { path: '/:actor/approvals/none', body: { approved: true }, status: 404 },
+  // The actor has no kind with roles.
+  listMembers: { path: '/:actor/members', status: 404 },
+  inviteMember: { path: '/:actor/members/invitations', body: { role: 'captain' }, status: 404 },
+  getMember: { path: '/:actor/members/none', status: 404 },
+  setMemberRole: { path: '/:actor/members/none', body: { role: 'captain' }, status: 404 },
+  removeMember: { path: '/:actor/members/none', status: 404 },
   listWebhooks: { path: '/:actor/webhooks', status: 200 },
   addWebhook: {
     path: '/:actor/webhooks',

@@ -4,6 +4,7 @@ import type { DeclaredList, DeclaredProperty, ListDeclaration, PropertyDeclarati
 import type { Registry } from '../registry.ts'
 import type { InferData, InferInput } from '../schema.ts'
 import { ActorDeclarations } from './actor-declarations.ts'
+import type { GroupHandle } from './group-handle.ts'
 import type { KindDeclaration, Schemas } from './kind-declaration.ts'
 
 /** The input of `create` of a kind. @experimental */
@@ -12,13 +13,19 @@ export interface NewOfKind {
   readonly name?: string
   /** Default: a random id. */
   readonly id?: string
+  /** The first member of a group, with the first role that manages. Default: a group without members. */
+  readonly by?: ActorHandle
 }
 
 /** Creates an actor of a kind. */
 export type CreateOfKind = (given: NewOfKind) => Promise<ActorHandle>
 
 /** A kind of actors, the result of `App.kind`. It has the declarations of its actors, and creates them. @experimental */
-export class Kind<Lists extends Schemas = Schemas, Properties extends Schemas = Schemas> extends ActorDeclarations {
+export class Kind<
+  Lists extends Schemas = Schemas,
+  Properties extends Schemas = Schemas,
+  Role extends string = string,
+> extends ActorDeclarations {
   readonly kind: string
   /** The declared lists by name: `actor.list(club.lists.events)`. */
   readonly lists: {
@@ -36,7 +43,11 @@ export class Kind<Lists extends Schemas = Schemas, Properties extends Schemas = 
   readonly #create: CreateOfKind
 
   /** @internal */
-  constructor(registry: Registry, { lists, properties }: KindDeclaration<Lists, Properties>, create: CreateOfKind) {
+  constructor(
+    registry: Registry,
+    { lists, properties }: KindDeclaration<Lists, Properties, Role>,
+    create: CreateOfKind,
+  ) {
     super(registry)
     this.kind = registry.kind
     this.#create = create
@@ -48,10 +59,12 @@ export class Kind<Lists extends Schemas = Schemas, Properties extends Schemas = 
    * Creates an actor of this kind together with its name, or nothing. No person signs in to it. The hooks for
    * `displayname` run before the actor is stored.
    *
-   * @throws ServiceError `conflict` when the id is taken, `invalid_value`, and errors of the hooks and schema of `displayname`
+   * @throws ServiceError `conflict` when the id is taken, `invalid_value`, and errors of the hooks and schema of `displayname`; with
+   *   `by`, `not_found` when the kind has no roles, and errors of `trust.request`. A group whose first member fails is deleted.
    */
-  create(given: NewOfKind = {}): Promise<ActorHandle> {
-    return this.#create(given)
+  async create(given: NewOfKind = {}): Promise<GroupHandle<Role>> {
+    // Its members have the roles of the declaration.
+    return (await this.#create(given)) as GroupHandle<string> as GroupHandle<Role>
   }
 }
 

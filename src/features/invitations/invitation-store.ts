@@ -10,23 +10,26 @@ export interface Invitation {
   readonly relationship: string
   /** Nickname that the connection will have. Empty: none. */
   readonly nickname: string
+  /** Role of the invited member of a group. Null: another relationship. */
+  readonly role: string | null
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly endsAt: number
 }
 
-const columns = `actor_id AS "actorId", invitation_id AS "invitationId", code_hash AS "codeHash", relationship, nickname,
+const columns = `actor_id AS "actorId", invitation_id AS "invitationId", code_hash AS "codeHash", relationship, nickname, role,
   created_at AS "createdAt", ends_at AS "endsAt"`
 
 export async function insertInvitation(tx: Transaction, invitation: Invitation): Promise<void> {
   await tx.run(
-    `INSERT INTO invitation (actor_id, invitation_id, code_hash, relationship, nickname, created_at, ends_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    `INSERT INTO invitation (actor_id, invitation_id, code_hash, relationship, nickname, role, created_at, ends_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     invitation.actorId,
     invitation.invitationId,
     invitation.codeHash,
     invitation.relationship,
     invitation.nickname,
+    invitation.role,
     invitation.createdAt,
     invitation.endsAt,
   )

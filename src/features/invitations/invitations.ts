@@ -38,6 +38,12 @@ export interface InvitationWish {
   readonly endsAt?: number | undefined
 }
 
+/** An invitation to a group, whose trust type and role the group has checked. */
+export interface MemberWish extends Omit<InvitationWish, 'relationship'> {
+  readonly relationship: string
+  readonly role: string
+}
+
 export interface CreatedInvitation {
   readonly invitation: Invitation
   /** The link, which is returned only here, because the service stores a hash of the code. */
@@ -63,6 +69,18 @@ export class Invitations {
    *   an end that is past or more than 90 days away; `conflict` when the actor has 100 open invitations.
    */
   async create(actorId: string, wish: InvitationWish): Promise<CreatedInvitation> {
+    return this.#create(actorId, { ...wish, relationship: this.#relationshipOf(wish.relationship ?? ''), role: null })
+  }
+
+  /** Like `create`, for a member of a group. @throws ServiceError as `create` */
+  createForMember(actorId: string, wish: MemberWish): Promise<CreatedInvitation> {
+    return this.#create(actorId, wish)
+  }
+
+  async #create(
+    actorId: string,
+    { relationship, role, ...wish }: Omit<MemberWish, 'role'> & { readonly role: string | null },
+  ): Promise<CreatedInvitation> {
     const { store, baseUrl } = this.#deps
     const now = this.#deps.now()
     const code = newCode()
@@ -70,8 +88,9 @@ export class Invitations {
       actorId,
       invitationId: randomId(),
       codeHash: hashSecret(code),
-      relationship: this.#relationshipOf(wish.relationship ?? ''),
+      relationship,
       nickname: nicknameOf(wish.nickname ?? ''),
+      role,
       createdAt: now,
       endsAt: endOf(wish.endsAt, now),
     }

@@ -1,6 +1,6 @@
 /** The table of invitations. */
 import { placedByActor } from '../../table/placement.ts'
-import { member } from '../../table/record-kind.ts'
+import { mayBeAbsent, member } from '../../table/record-kind.ts'
 import type { Table } from '../../table/table.ts'
 import { deleteInvitation } from './invitation-store.ts'
 
@@ -21,6 +21,7 @@ export const invitationTable: Table = {
       text('code_hash'),
       text('relationship'),
       text('nickname'),
+      text('role', mayBeAbsent),
       time('created_at'),
       time('ends_at'),
     ],

@@ -2082,6 +2082,9 @@ const ownActs = {
   addWebhook: 'added a webhook',
   removeWebhook: 'removed a webhook',
   newWebhookSecret: 'changed the secret of a webhook',
+  inviteMember: 'invited a member',
+  changeRole: 'changed the role of a member',
+  removeMember: 'removed a member',
 }
 
 /** Allowed requests, in the past tense. */

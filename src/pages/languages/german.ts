@@ -2083,6 +2083,9 @@ const ownActs: Messages['ownActs'] = {
   addWebhook: 'haben einen Webhook hinzugefügt',
   removeWebhook: 'haben einen Webhook entfernt',
   newWebhookSecret: 'haben das Geheimnis eines Webhooks geändert',
+  inviteMember: 'haben ein Mitglied eingeladen',
+  changeRole: 'haben die Rolle eines Mitglieds geändert',
+  removeMember: 'haben ein Mitglied entfernt',
 }
 
 const didActs: Messages['didActs'] = {

@@ -146,14 +146,22 @@ async function invited(
   tx: Transaction,
   trust: Trust,
   { request, verified }: JudgedRequest,
-): Promise<Trust> {
-  if (trust.approved || !verified || trust.relationship !== request.relationship) return trust
+): Promise<Invited> {
+  const uninvited = { trust, invitation: null }
+  if (trust.approved || !verified || trust.relationship !== request.relationship) return uninvited
   const invitation = await invitationFor(deps, tx, trust.actorId, request)
-  if (invitation === null) return trust
+  if (invitation === null) return uninvited
   await invitation.use(tx)
   const { actorId, peerId } = trust
   deps.store.afterCommit(tx, () => deps.mail.event({ kind: 'invitation', actorId, peerId }))
-  return { ...trust, approved: true, nickname: trust.nickname === '' ? invitation.nickname : trust.nickname }
+  const nickname = trust.nickname === '' ? invitation.nickname : trust.nickname
+  return { trust: { ...trust, approved: true, nickname }, invitation }
+}
+
+interface Invited {
+  readonly trust: Trust
+  /** The used invitation. Null: none approved the relationship. */
+  readonly invitation: AdvanceApproval | null
 }
 
 /** Refuses the secret of an ended relationship. A peer that has not received the end yet would confirm an old request. */
@@ -190,6 +198,20 @@ interface JudgedRequest {
   readonly verdict: RequestVerdict
 }
 
+async function add(
+  deps: TrustDeps,
+  tx: Transaction,
+  actor: LockedActor,
+  asked: Trust,
+  judged: JudgedRequest,
+): Promise<Trust> {
+  const isNew = judged.verdict.kind === 'add'
+  const { trust, invitation } = isNew ? await invited(deps, tx, asked, judged) : { trust: asked, invitation: null }
+  await insertTrust(tx, trust)
+  if (invitation !== null) await deps.onInvited(tx, actor, trust, invitation)
+  return trust
+}
+
 async function carryOut(
   deps: TrustDeps,
   tx: Transaction,
@@ -212,16 +234,13 @@ async function carryOut(
     ownRequest: null,
     now: deps.now(),
   })
-  if (before === null) {
-    const added = verdict.kind === 'add' ? await invited(deps, tx, asked, judged) : asked
-    await insertTrust(tx, added)
-    return added
-  }
+  if (before === null) return add(deps, tx, actor, asked, judged)
   const renewed = changed(deps, before, verdict, asked, secret)
   // The response shows the request as received, and the stored relationship stays unchanged.
   if (renewed === null) return asked
-  const after = await invited(deps, tx, renewed, judged)
+  const { trust: after, invitation } = await invited(deps, tx, renewed, judged)
   await updateTrust(tx, after, deps.now())
+  if (invitation !== null) await deps.onInvited(tx, actor, after, invitation)
   if (isRenewal(before) && !isRenewal(after)) await forget(deps, tx, before)
   if (before.approved && after.approved && after.relationship !== before.relationship)
     await deps.onTypeChanged(tx, actor, before, after)
