@@ -16,7 +16,7 @@ export interface TokenParameters {
  * Reads the client credentials from the header or the body.
  *
  * @param authorization The `Authorization` header, if present.
- * @throws OAuthError `invalid_request` for a secret in two places or two client ids, `invalid_client` for missing
+ * @throws OAuthError `invalid_request` for two secrets or two client ids, `invalid_client` for missing
  *   credentials or a malformed header.
  */
 export function readClientCredentials(parameters: TokenParameters, authorization: string | undefined): PresentedClient {
@@ -36,10 +36,14 @@ export function readClientCredentials(parameters: TokenParameters, authorization
   }
   const basic = readBasic(authorization)
   if (basic === null) throw new OAuthError('invalid_client', 'The Authorization header is malformed')
-  if (inBody.secret !== undefined) throw new OAuthError('invalid_request', 'The secret is given in two places')
+  // Postman and requests-oauthlib send the same credentials twice.
+  if (inBody.secret !== undefined && inBody.secret !== basic.secret)
+    throw new OAuthError('invalid_request', 'The secret is given in two places')
   if (inBody.clientId !== undefined && inBody.clientId !== basic.clientId) {
     throw new OAuthError('invalid_request', 'client_id differs from the Authorization header')
   }
+  // Go and requests-oauthlib send the header for public clients, too. An empty secret authenticates nothing.
+  if (basic.secret === '') return { clientId: basic.clientId, secret: null, method: 'none' }
   return { ...basic, method: 'client_secret_basic' }
 }
 

@@ -15,7 +15,10 @@ export interface ClientShape {
   readonly parameters?: Readonly<Record<string, string>>
   /** Whether the client names the resource, as revisions since 2025-06-18 demand. Default: true. */
   readonly namesResource?: boolean
-  readonly secretBy?: 'header' | 'body'
+  /** Where the client sends its secret. `both`: twice. `empty header`: a public client sends Basic without a secret. */
+  readonly secretBy?: 'header' | 'body' | 'both' | 'empty header'
+  /** More parameters of the token requests. */
+  readonly tokenParameters?: Readonly<Record<string, string>>
   /** The protocol version. Default: 2025-11-25. */
   readonly protocol?: string
   /** The path below the service at which the client looks for the metadata of the authorization server. */
@@ -64,14 +67,18 @@ export async function use(
 
   const tokenPath = pathOf(service, server['token_endpoint'])
   const token = async (form: Record<string, string>): Promise<Json> => {
-    const secret = client.client_secret
-    const byHeader = secret !== undefined && shape.secretBy === 'header'
-    const credentials = secret === undefined || byHeader ? {} : { client_secret: secret }
-    const headers: Record<string, string> = byHeader
-      ? { authorization: `Basic ${Buffer.from(`${client.client_id}:${secret}`).toString('base64')}` }
-      : {}
-    const named = byHeader ? {} : { client_id: client.client_id }
-    const body = new URLSearchParams({ ...form, ...named, ...credentials })
+    const secret = client.client_secret ?? ''
+    const by = shape.secretBy ?? 'body'
+    const inBody = secret !== '' && (by === 'body' || by === 'both')
+    const headers: Record<string, string> =
+      by === 'body' ? {} : { authorization: `Basic ${Buffer.from(`${client.client_id}:${secret}`).toString('base64')}` }
+    const named = by === 'body' || by === 'both' ? { client_id: client.client_id } : {}
+    const body = new URLSearchParams({
+      ...form,
+      ...named,
+      ...(inBody ? { client_secret: secret } : {}),
+      ...shape.tokenParameters,
+    })
     const issued = await service.request(tokenPath, { method: 'POST', headers, body })
     const tokens = (await issued.json()) as Json
     assert.equal(issued.status, 200, JSON.stringify(tokens))

@@ -170,4 +170,44 @@ export const identityProviders: readonly CompatRow[] = [
     'sign-in without `email_verified`',
     'the person proves an address by a link before the actor exists',
   ),
+  row(
+    'Amazon Cognito',
+    'https://docs.aws.amazon.com/cognito/latest/developerguide/userinfo-endpoint.html',
+    {
+      claims: {
+        email: 'EMAIL',
+        email_verified: 'true',
+        username: 'ada',
+        'cognito:groups': ['a'],
+        phone_number_verified: 'false',
+      },
+    },
+    'sign-in, `email_verified` as a text',
+  ),
+  row('FusionAuth', 'https://fusionauth.io/docs/lifecycle/authenticate-users/oauth/endpoints', {
+    claims: { ...verified, applicationId: 'a1', roles: [], birthdate: '1815-12-10', preferred_username: 'ada' },
+  }),
+  row('PingFederate', 'https://docs.pingidentity.com/pingfederate/', {
+    claims: { ...verified, 'pi.sri': 'a session', group: 'CN=users', updated_at: '1790000000' },
+  }),
+  row('Casdoor', 'https://casdoor.org/docs/how-to-connect/oidc-client/', {
+    claims: { ...verified, preferred_username: 'ada', address: [], picture: '', phone: '', groups: null },
+  }),
+  row('Dex', 'https://dexidp.io/docs/configuration/custom-scopes-claims-clients/', {
+    claims: {
+      ...verified,
+      groups: ['a'],
+      federated_claims: { connector_id: 'ldap', user_id: 'ada' },
+      preferred_username: 'ada',
+    },
+  }),
+  row(
+    'LinkedIn',
+    'https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2',
+    { claims: { ...verified, locale: { country: 'US', language: 'en' }, given_name: 'Ada' } },
+    'sign-in, `locale` as an object',
+  ),
+  row('Yahoo! JAPAN', 'https://developer.yahoo.co.jp/yconnect/v2/userinfo.html', {
+    claims: { ...verified, locale: 'ja-JP', zoneinfo: '', nickname: 'あだ', gender: '', address: { postal_code: '' } },
+  }),
 ]

@@ -5,6 +5,7 @@ import { deploymentRows } from './deployment.ts'
 import { identityProviders } from './identity-providers.ts'
 import { loopbackRows } from './loopback.ts'
 import { oauthClients } from './oauth-clients.ts'
+import { oauthShapes } from './oauth-shapes.ts'
 import { programRows } from './programs.ts'
 import { proxyRows } from './proxies.ts'
 import { libraryRows } from './python-library.ts'
@@ -14,6 +15,7 @@ export const rows: readonly CompatRow[] = [
   ...aiPackages,
   ...aiShapes,
   ...oauthClients,
+  ...oauthShapes,
   ...loopbackRows,
   ...identityProviders,
   ...programRows,

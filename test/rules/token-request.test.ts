@@ -38,7 +38,13 @@ describe('the client authentication at the token endpoint', () => {
       'an empty secret in a lowercase header with extra spaces',
       {},
       `basic   ${Buffer.from('a:').toString('base64')}  `,
-      { clientId: 'a', secret: '', method: 'client_secret_basic' },
+      { clientId: 'a', secret: null, method: 'none' },
+    ],
+    [
+      'the same credentials in the header and in the body',
+      { client_id: 'a', client_secret: 's' },
+      basic('a:s'),
+      { clientId: 'a', secret: 's', method: 'client_secret_basic' },
     ],
   ]
   for (const [title, fields, authorization, expected] of shown) {
@@ -48,10 +54,14 @@ describe('the client authentication at the token endpoint', () => {
   }
 
   it('is rejected when two places differ or a field is repeated (OTK-10)', () => {
-    assert.throws(() => read({ client_secret: 's' }, basic('a:s')), {
-      code: 'invalid_request',
-      message: 'The secret is given in two places',
-    })
+    for (const [secret, header] of [
+      ['t', 'a:s'],
+      ['s', 'a:'],
+    ] as const)
+      assert.throws(() => read({ client_id: 'a', client_secret: secret }, basic(header)), {
+        code: 'invalid_request',
+        message: 'The secret is given in two places',
+      })
     assert.throws(() => read({ client_id: 'b' }, basic('a:s')), {
       code: 'invalid_request',
       message: 'client_id differs from the Authorization header',
