@@ -89,7 +89,7 @@ function isBytes(body: unknown): body is NonNullable<RequestInit['body']> {
 }
 
 /** A version of the service, whose own last characters may be `-br`, and the suffix of a proxy. */
-const withSuffix = /^("[\w-]{22}(?:\.[\w-]{22}|\.text)*)(?:--?|;)(?:gzip|gz|br|zstd|deflate)"$/
+const withSuffix = /^("[\w-]{22}(?:\.[\w-]{22})?(?:\.text)?)(?:-|--|;)(?:gzip|gz|br|zstd|deflate)"$/
 
 /**
  * The version in a response. Proxies that compress mark it as weak (nginx, Varnish, Cloudflare) or add a suffix (Apache and Caddy:

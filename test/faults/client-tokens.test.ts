@@ -620,7 +620,7 @@ describe('the token endpoint', () => {
       assert.deepEqual(await refused(service, { ...form, client_secret: secret }, headerOf(header)), requestError)
     const wrong = { ...form, client_id: header.client_id, client_secret: 'x' }
     assert.deepEqual(await refused(service, wrong, { authorization: basic(header.client_id, 'x') }), clientError)
-    // As requests-oauthlib and Postman send them.
+    // Requests-oauthlib and Postman send both.
     await tokensOf(await requestTokens(service, bodyOf(header), headerOf(header)))
     await tokensOf(
       await requestTokens(service, { ...form, client_secret: header.client_secret ?? '' }, headerOf(header)),
