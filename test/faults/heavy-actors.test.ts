@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { fillHeavyActor } from '../support/heavy-actor.ts'
-import { heavyReads, isOffender, measureHeavy } from '../support/heavy-requests.ts'
+import { heavyReads } from '../support/heavy-requests.ts'
+import { isOffender, measureHeavy } from '../support/heavy-run.ts'
 import { forEachService } from '../support/service.ts'
 
 // Less than the data and the heap together. The processor time is generous, because the machine may be slow.

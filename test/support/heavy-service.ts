@@ -1,7 +1,7 @@
 /** A service in a process of its own that measures its memory and its event loop. The parent process sends the orders. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createLog } from '../../src/observe/log.ts'
@@ -12,19 +12,34 @@ import { testKeys } from './service.ts'
 /** `begin` collects garbage first. `continue` does not, for a process with a small heap. */
 export type Order = 'begin' | 'continue' | 'end' | 'stop'
 
+export interface Answer {
+  /** After `end`. */
+  readonly strain: Strain | null
+  /** After `begin`: memory beyond idle. */
+  readonly leftMegabytes: number
+}
+
 export interface Strain {
   /** The longest pause of the event loop. It includes the time in which other processes had the processor. */
   readonly delayMs: number
   /** Processor time that the thread itself spent within one pause, at most. */
   readonly cpuMs: number
-  /** The most memory beyond that at the last `begin`. */
+  /** The most memory beyond the least that any `begin` found. */
   readonly megabytes: number
   /** The most statements in one turn of the loop. On SQLite, they run without a pause. */
   readonly statements: number
 }
 
+/** Statements since the start. */
+let executed = 0
 let statements = 0
 let maxStatements = 0
+const quietMs = 40
+const settlingMs = 20_000
+const count = (): void => {
+  executed += 1
+  statements += 1
+}
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 const app = new App(
@@ -42,12 +57,14 @@ const app = new App(
     rateLimits: { '*': null },
     storeTimeoutSeconds: 60,
   },
-  { log: createLog('fatal'), onQuery: () => (statements += 1) },
+  { log: createLog('fatal'), onQuery: count },
 )
 declareAll(app)
+app.action('whole', { mcp: true }, ({ actor }) => actor.get('color'))
 const listening = await app.listen()
 const loop = monitorEventLoopDelay({ resolution: 1 })
-let idle = 0
+let idle = Number.POSITIVE_INFINITY
+let left = 0
 let most = 0
 let maxCpuMs = 0
 let samplings: NodeJS.Timeout[] = []
@@ -66,7 +83,10 @@ function peak(): number {
 function begin(isFirst: boolean): void {
   if (isFirst) {
     collect()
-    idle = process.memoryUsage.rss()
+    // Memory that an earlier request has left would hide what this one takes.
+    const rss = process.memoryUsage.rss()
+    idle = Math.min(idle, rss)
+    left = (rss - idle) / 1_000_000
   }
   forget()
   most = idle
@@ -87,6 +107,17 @@ function begin(isFirst: boolean): void {
   loop.enable()
 }
 
+/** Waits for the work behind the response, which a request causes too: until no statement runs for a while. */
+async function quiet(): Promise<void> {
+  const service = await app.running()
+  // A message that cannot be delivered is tried again and again.
+  await Promise.race([service.settled(), setTimeout(settlingMs)])
+  for (let seen = -1, tries = 0; seen !== executed && tries < 200; tries += 1) {
+    seen = executed
+    await setTimeout(quietMs)
+  }
+}
+
 function end(): Strain {
   loop.disable()
   for (const sampling of samplings) clearInterval(sampling)
@@ -98,10 +129,11 @@ function end(): Strain {
 process.on('message', (order: Order) => {
   void (async () => {
     if (order === 'begin' || order === 'continue') begin(order === 'begin')
+    if (order === 'end') await quiet()
     const strain = order === 'end' ? end() : null
     if (order === 'stop') await listening.stop()
     await setImmediate()
-    process.send?.({ strain })
+    process.send?.({ strain, leftMegabytes: left } satisfies Answer)
     if (order === 'stop') process.disconnect?.()
   })()
 })

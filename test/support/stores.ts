@@ -1,7 +1,7 @@
 /** Creates stores for tests, runs the same tests on both databases, and makes stores fail as planned. */
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, beforeEach, describe } from 'node:test'
 import pg from 'pg'
@@ -208,6 +208,14 @@ export async function createTestDatabase(dialect: Dialect): Promise<TestDatabase
   }
   const server = await sharedPostgresUrl()
   return createPostgresDatabase(server, await template(server))
+}
+
+/** Copies a database that no service uses. */
+export async function copyTestDatabase({ dialect, url }: Pick<TestDatabase, 'dialect' | 'url'>): Promise<TestDatabase> {
+  if (dialect === 'postgres') return createPostgresDatabase(await sharedPostgresUrl(), new URL(url).pathname.slice(1))
+  const copy = createFileFolder()
+  copyFileSync(url.slice('sqlite:'.length), copy.url.slice('sqlite:'.length), constants.COPYFILE_FICLONE)
+  return copy
 }
 
 /** Creates a database on a server, empty or as a copy of the template `after`. */
