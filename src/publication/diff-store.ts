@@ -1,7 +1,7 @@
 /** The SQL of sequence numbers, diffs and timeline entries. */
 import type { JsonText } from '../json/json.ts'
 import { naming, runByActor } from '../store/by-key.ts'
-import type { Queries, Row, Transaction } from '../store/store.ts'
+import type { Param, Queries, Row, Transaction } from '../store/store.ts'
 import type { SubscriptionOf } from './backlog-store.ts'
 import { acknowledgedDiffs, isUnappliedDeletion, keepMissedDiffs, missedDiff } from './missed-store.ts'
 
@@ -93,9 +93,12 @@ export interface Made {
   readonly origin: string
 }
 
+/** Rows of one statement, and their characters. SQLite runs a statement without a pause. */
+const most = { rows: 500, characters: 4_194_304 }
+
 /**
- * Writes entries in three statements that are sent together. Entries of one subscription must be in the order of their
- * sequence numbers.
+ * Writes entries in few statements that are sent together. Entries of one subscription must be in the order of their sequence
+ * numbers.
  */
 export async function insertEntries(
   tx: Transaction,
@@ -103,46 +106,46 @@ export async function insertEntries(
   entries: readonly DiffEntry[],
   made: Made,
 ): Promise<void> {
-  // Many subscribers get the same change: each string is sent to the store once.
-  const changed = new Distinct()
   const outcomes = entries.map((entry) => [
     entry.peerId,
     entry.subscriptionId,
     entry.sequence,
     entry.isCallback ? 'waiting' : 'unsent',
-    changed.placeOf(entry.changed),
+    entry.changed,
   ])
   await Promise.all([
     moveSequences(tx, actorId, entries),
     insertDiffs(tx, actorId, entries, made),
-    tx.run(
-      `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin, changed)
-       SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4, content.data
-       FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT, text BIGINT) AS made
-       JOIN rows($5, text BIGINT, data TEXT) AS content ON content.text = made.text`,
-      actorId,
-      JSON.stringify(outcomes),
-      made.createdAt,
-      made.origin,
-      changed.rows(),
+    inParts(outcomes, (rows) =>
+      tx.run(
+        `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin, changed)
+         SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4, made.changed
+         FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT, changed TEXT) AS made`,
+        actorId,
+        rows,
+        made.createdAt,
+        made.origin,
+      ),
     ),
   ])
 }
 
-/** Strings that many rows share. A statement gets each string once, and joins it by its place. */
-class Distinct {
-  readonly #places = new Map<string, number>()
-
-  placeOf(text: string): number {
-    const place = this.#places.get(text) ?? this.#places.size
-    this.#places.set(text, place)
-    return place
+/** Runs a statement for the JSON of each part of the rows, one after the other. */
+async function inParts(rows: readonly (readonly Param[])[], run: (part: string) => Promise<number>): Promise<void> {
+  const parts: Param[][][] = []
+  let characters = 0
+  for (const row of rows) {
+    const length = row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0)
+    const part = parts.at(-1)
+    if (part === undefined || part.length >= most.rows || characters + length > most.characters) {
+      parts.push([[...row]])
+      characters = length
+    } else {
+      part.push([...row])
+      characters += length
+    }
   }
-
-  /** The rows `(place, text)` as JSON. */
-  rows(): string {
-    return JSON.stringify([...this.#places].map(([text, place]) => [place, text]))
-  }
+  for (const part of parts) await run(JSON.stringify(part))
 }
 
 function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffEntry[]): Promise<number> {
@@ -171,35 +174,37 @@ function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffE
   )
 }
 
-/** Inserts diffs. Their sequence numbers are already those of the subscription, or move with `insertEntries`. */
-export function insertDiffs(
+/**
+ * Inserts diffs. Their sequence numbers are already those of the subscription, or move with `insertEntries`. Each row has its
+ * own text: a join with the texts takes as many steps as there are rows, times the texts.
+ */
+export async function insertDiffs(
   tx: Transaction,
   actorId: string,
   entries: readonly Omit<DiffEntry, 'changed' | 'isCallback' | 'dueAt'>[],
   { createdAt, hops }: Pick<Made, 'createdAt' | 'hops'>,
-): Promise<number> {
-  const texts = new Distinct()
+): Promise<void> {
   const rows = entries.map((entry) => [
     entry.peerId,
     entry.subscriptionId,
     entry.sequence,
     entry.kind,
-    texts.placeOf(entry.data),
+    entry.data,
     Number(entry.replaces),
-    entry.deletions === null ? null : texts.placeOf(entry.deletions),
+    entry.deletions ?? '',
   ])
-  return tx.run(
-    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops, deletions)
-     SELECT $1, made.peer, made.subscription, made.sequence, made.kind, content.data, made.replaces, CAST($4 AS BIGINT),
-       CAST($5 AS BIGINT), COALESCE(deleted.data, '')
-     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, text BIGINT, replaces BIGINT, deleted BIGINT) AS made
-     JOIN rows($3, text BIGINT, data TEXT) AS content ON content.text = made.text
-     LEFT JOIN rows($3, text BIGINT, data TEXT) AS deleted ON deleted.text = made.deleted`,
-    actorId,
-    JSON.stringify(rows),
-    texts.rows(),
-    createdAt,
-    hops,
+  await inParts(rows, (part) =>
+    tx.run(
+      `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops, deletions)
+       SELECT $1, made.peer, made.subscription, made.sequence, made.kind, made.data, made.replaces, CAST($3 AS BIGINT),
+         CAST($4 AS BIGINT), made.deletions
+       FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, data TEXT, replaces BIGINT,
+         deletions TEXT) AS made`,
+      actorId,
+      part,
+      createdAt,
+      hops,
+    ),
   )
 }
 

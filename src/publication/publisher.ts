@@ -62,8 +62,11 @@ export type PresentOf = (q: Queries, actorId: string) => Promise<Parameters<type
 const leastCost = 25
 /** The diffs of one statement have this many characters together, or are one. SQLite writes them without a pause. */
 const maxCharacters = 4_194_304
-/** A longer change counts as several subscriptions. */
+/** A longer change counts as several subscriptions, and so does a change of many items. */
 const charactersOfOne = 16_384
+const changesOfOne = 8
+/** More diffs than this are written behind the response. */
+const maxDirectDiffs = 2048
 
 export class Publisher {
   readonly #deps: PublisherDeps
@@ -75,7 +78,9 @@ export class Publisher {
   readonly sink: ChangeSink = async (tx, actor, changes) => {
     if (actor.subscriptionCount === 0) return
     const { maxDirectSubscriptions } = this.#deps
-    const isLong = actor.subscriptionCount * charactersOf(changes) > maxCharacters
+    const { subscriptionCount } = actor
+    const isLong =
+      subscriptionCount * charactersOf(changes) > maxCharacters || subscriptionCount * changes.length > maxDirectDiffs
     if (actor.subscriptionCount > maxDirectSubscriptions || (isLong && Number.isFinite(maxDirectSubscriptions)))
       return this.#postpone(tx, actor, changes)
     if (actor.waitingChanges > 0 && !(await this.#wroteWaiting(tx, actor.id))) return this.#postpone(tx, actor, changes)
@@ -135,7 +140,7 @@ export class Publisher {
       const waiting = await findWaitingChange(tx, actorId)
       if (waiting === null) return false
       const { changes, position } = waiting
-      const cost = Math.max(1, charactersOf(changes) / charactersOfOne)
+      const cost = Math.max(1, charactersOf(changes) / charactersOfOne, changes.length / changesOfOne)
       // Reading a long change again for few subscriptions would take longer than writing their diffs.
       if (left < most && left < cost) return true
       const fitting = Math.max(1, Math.floor(Math.min(left, maxCharacters / charactersOfOne) / cost))
@@ -349,9 +354,18 @@ export class Publisher {
   #overfull(actorId: string, entries: readonly DiffEntry[]): Parameters<typeof dropOldest>[1] {
     const { maxDiffs } = this.#deps
     const stride = Math.max(1, Math.floor(maxDiffs / 16))
-    return entries
-      .filter(({ sequence }) => sequence > maxDiffs && sequence % stride === 0)
-      .map(({ peerId, subscriptionId, sequence }) => ({ actorId, peerId, subscriptionId, upTo: sequence - maxDiffs }))
+    // A change of many items has many entries of one subscription. The last one decides.
+    const last = new Map(
+      entries
+        .filter(({ sequence }) => sequence > maxDiffs && sequence % stride === 0)
+        .map((entry) => [keyOf(entry), entry]),
+    )
+    return [...last.values()].map(({ peerId, subscriptionId, sequence }) => ({
+      actorId,
+      peerId,
+      subscriptionId,
+      upTo: sequence - maxDiffs,
+    }))
   }
 
   async #readers(
