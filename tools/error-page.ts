@@ -42,7 +42,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   answer_not_kept: 'Do not repeat the call: it already ran. `first_status` and `Location` describe the first response.',
   precondition_failed: 'Read the current version and its `ETag`, then decide whether the change still applies.',
   payload_too_large:
-    'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit. The message names the limit of files.',
+    'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit. The message names the limit of files, names and items.',
   range_not_satisfiable: 'Request a range within the size that `Content-Range` names.',
   secret_lost:
     'The owner sets the secret again: a new connection, webhook secret or sign-in. The operator adds the key that encrypted it, or runs `troupe actors renew-passphrase` for a passphrase.',

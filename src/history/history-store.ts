@@ -103,33 +103,52 @@ export async function keepValues(
   longest: number,
 ): Promise<number> {
   const before = valueBefore.replaceAll('$5', '$4')
-  return keepMany(tx, actorId, values, { before, condition: 'true', params: [at, longest] })
+  return keepMany(tx, actorId, values, { before, params: [at, longest] })
 }
 
 /** The checksum of an entry whose content was deleted because its caller has many. A CRC-32 is below it. */
 export const emptied = 4_294_967_296
 
+/** The names that have entries. Reads a page of entries at a time. */
+export async function findEntryNames(q: Queries, actorId: string): Promise<ReadonlySet<string>> {
+  const names = new Set<string>()
+  for (let after: number | null = -1; after !== null; ) {
+    const page: Pick<EntryRow, 'seq' | 'name'>[] = await q.all(
+      `/* history */ SELECT seq, name FROM history WHERE actor_id = $1 AND seq > $2 ORDER BY seq LIMIT ${namesOfPage}`,
+      actorId,
+      after,
+    )
+    for (const { name } of page) names.add(name)
+    after = page.length < namesOfPage ? null : (page.at(-1)?.seq ?? null)
+  }
+  return names
+}
+
+const namesOfPage = 500
+
 /**
  * Like `keepValues`, without what the changes replace, for names that have other entries: an undo of these must notice the
  * changes.
+ *
+ * @param names Those with other entries.
  */
 export async function markValues(
   tx: Transaction,
   actorId: string,
   values: readonly WrittenValue[],
   at: number,
+  names: ReadonlySet<string>,
 ): Promise<number> {
+  const marked = values.filter(({ name }) => names.has(name))
+  if (marked.length === 0) return 0
   const before = `1 AS existed, CAST(NULL AS TEXT) AS content, COALESCE(length(p.value), 0) AS characters,
     COALESCE(p.version, 1) AS version, CAST(${emptied} AS BIGINT) AS checksum`
-  const condition = 'w.name IN (SELECT o.name FROM history AS o WHERE o.actor_id = $1)'
-  return keepMany(tx, actorId, values, { before, condition, params: [at] })
+  return keepMany(tx, actorId, marked, { before, params: [at] })
 }
 
 interface KeptPart {
   /** SQL: what was before. */
   readonly before: string
-  /** SQL: which values are kept. */
-  readonly condition: string
   /** From `$3` on. */
   readonly params: readonly Param[]
 }
@@ -138,7 +157,7 @@ async function keepMany(
   tx: Transaction,
   actorId: string,
   values: readonly WrittenValue[],
-  { before, condition, params }: KeptPart,
+  { before, params }: KeptPart,
 ): Promise<number> {
   const rows = values.map((given, n) => [
     n + 1,
@@ -159,7 +178,7 @@ async function keepMany(
        origin TEXT) AS w ON true
      LEFT JOIN property AS p ON p.actor_id = actor.id AND p.name = w.name
      WHERE actor.id = $1 AND COALESCE(p.kind, 'value') = 'value'
-       AND ((p.name IS NULL AND w.operation = 'set') OR p.value <> w.value) AND ${condition}`,
+       AND ((p.name IS NULL AND w.operation = 'set') OR p.value <> w.value)`,
     actorId,
     JSON.stringify(rows),
     ...params,

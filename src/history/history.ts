@@ -17,12 +17,14 @@ import {
   deleteHistory,
   type EntryFilter,
   type EntryOrigin,
+  findEntryNames,
   findHistory,
   keepSteps,
   keepValue,
   keepValues,
   markValues,
   type WrittenSteps,
+  type WrittenValue,
 } from './history-store.ts'
 import { trimActor } from './trim.ts'
 
@@ -48,6 +50,9 @@ export interface ReplacingValue {
   /** Default: the origin of the transaction. */
   readonly origin?: string | undefined
 }
+
+/** Keeps what a part of a change replaces, and returns the number of entries. */
+export type KeepPart = (values: readonly ReplacingValue[], others: number) => Promise<number>
 
 export interface PropertySize {
   readonly items: number
@@ -111,20 +116,37 @@ export class History implements ListHistory {
   /**
    * Keeps the values that the next statements replace. Values that stay the same have no entry.
    *
-   * @param others How many other entries the same change makes. When those alone are as many as the history may have, only
-   *   marks are kept.
    * @returns the number of entries
    */
-  async keepValues(tx: Transaction, actorId: string, values: readonly ReplacingValue[], others = 0): Promise<number> {
-    const [first] = values
-    if (!this.isOn || first === undefined) return 0
+  async keepValues(tx: Transaction, actorId: string, values: readonly ReplacingValue[]): Promise<number> {
     const { now } = this.#deps
-    const written = values.map(({ name, value, origin }) => ({ name, value, ...originOf(origin ?? tx.origin) }))
-    this.#touch(actorId, values.length)
+    const written = this.#written(tx, values)
     const [only] = written
-    if (!this.keepsBeside(others)) return markValues(tx, actorId, written, now())
-    if (written.length === 1 && only !== undefined) return keepValue(tx, actorId, only, now(), this.#longest)
+    if (!this.isOn || only === undefined) return 0
+    this.#touch(actorId, values.length)
+    if (written.length === 1) return keepValue(tx, actorId, only, now(), this.#longest)
     return keepValues(tx, actorId, written, now(), this.#longest)
+  }
+
+  /**
+   * Like `keepValues`, for a change that replaces many values in parts, each name once.
+   *
+   * @returns a function for a part. `others` is how many other entries the same change makes: when those alone are as many as
+   *   the history may have, only marks are kept.
+   */
+  keepParts(tx: Transaction, actorId: string): KeepPart {
+    let names: ReadonlySet<string> | undefined
+    return async (values, others) => {
+      if (!this.isOn || this.keepsBeside(others)) return this.keepValues(tx, actorId, values)
+      names ??= await findEntryNames(tx, actorId)
+      const entries = await markValues(tx, actorId, this.#written(tx, values), this.#deps.now(), names)
+      this.#touch(actorId, entries)
+      return entries
+    }
+  }
+
+  #written(tx: Transaction, values: readonly ReplacingValue[]): readonly WrittenValue[] {
+    return values.map(({ name, value, origin }) => ({ name, value, ...originOf(origin ?? tx.origin) }))
   }
 
   readonly keepsBeside = (others: number): boolean => others < this.#deps.maxPerActor

@@ -27,14 +27,22 @@ export interface BulkResult {
   readonly changes: readonly ListChange[]
 }
 
+/** The most entries of a bulk update, because other changes wait until all of them are stored. */
+const maxEntries = 5000
+
 /**
  * Reads the `items` of a bulk update.
  *
- * @throws ServiceError `invalid_value`, `invalid_index`
+ * @throws ServiceError `invalid_value`, `invalid_index`; `payload_too_large` for more than `maxEntries`
  */
 export function readBulk(items: JsonText): BulkEntry[] {
   const entries = elements(items)
   if (entries === null) throw new ServiceError('invalid_value', 'Cannot update a list: "items" is not an array')
+  if (entries.length > maxEntries)
+    throw new ServiceError(
+      'payload_too_large',
+      `Cannot update a list: "items" has ${entries.length} entries, and the most is ${maxEntries}. Send several requests`,
+    )
   return entries.map((entry, at) => {
     const fields = members(entry)
     if (fields === null)

@@ -1,7 +1,7 @@
-/** Deletes all or several properties in one transaction, in parts that fit into memory. */
+/** Deletes all or several properties, in parts that fit into memory. */
 import type { Indexes } from '../actor/indexes.ts'
 import { ServiceError } from '../errors.ts'
-import type { History } from '../history/history.ts'
+import type { History, KeepPart } from '../history/history.ts'
 import { absent } from '../json/absent.ts'
 import { array, type JsonText, object } from '../json/json.ts'
 import { factsOf, keepDeletions, type ListContent, listMetadata, readManyLists, shortLists } from '../list/list.ts'
@@ -26,10 +26,16 @@ export interface BulkDeleteDeps {
   readonly kindDeps: KindDeps
   readonly store: Reads
   readonly indexes: Indexes
-  readonly history: Pick<History, 'keepValues'>
+  readonly history: Pick<History, 'keepParts'>
   /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: (actorId: string) => void
 }
+
+/**
+ * The most properties that one transaction deletes. On SQLite, other actors wait for it. What an earlier transaction has deleted
+ * stays deleted when a later one fails.
+ */
+const ofOneTransaction = 2000
 
 /**
  * Removes the properties of these names, or every property with null; or nothing when one of them must stay. Ignores names
@@ -40,27 +46,51 @@ export async function deleteProperties(
   access: Access,
   names: readonly string[] | null,
 ): Promise<void> {
-  const { id } = access.actor
   const judged = await requireDeletable(deps, access, names)
   await runHooks(deps, access, judged)
+  const { actor, caller } = access
+  try {
+    if (judged.size <= ofOneTransaction)
+      await deleteTogether(deps, access, { names: names === null ? null : [...judged], judged, later: 0 })
+    else
+      for (let from = 0, all = [...judged]; from < all.length; from += ofOneTransaction) {
+        const part = all.slice(from, from + ofOneTransaction)
+        const later = all.length - from - part.length
+        // The condition is about the properties before the deletion.
+        await deleteTogether(deps, from === 0 ? access : { actor, caller }, { names: part, judged, later })
+      }
+  } finally {
+    deps.deleteRemoved(actor.id)
+  }
+}
+
+interface Together {
+  /** Null: all. */
+  readonly names: readonly string[] | null
+  readonly judged: ReadonlySet<string>
+  /** How many properties are deleted by later transactions. */
+  readonly later: number
+}
+
+async function deleteTogether(deps: BulkDeleteDeps, access: Access, { names, judged, later }: Together): Promise<void> {
+  const { id } = access.actor
   await deps.kindDeps.writer.change(access, async (tx, record, _actor, flush) => {
     const reads = { read: <T>(work: (q: Transaction) => Promise<T>): Promise<T> => work(tx) }
-    const asked = names === null ? null : [...judged]
-    let following = judged.size
+    let following = (names ?? [...judged]).length
     if (following > pageRows) {
       // Others may have deleted many of the names meanwhile.
       following = 0
-      for await (const page of readNamePages(reads, id, asked)) following += page.length
+      for await (const page of readNamePages(reads, id, names)) following += page.length
     }
-    for await (const page of readPages(reads, id, { isNeeded: ({ kind }) => holdsItems(kind), names: asked }))
+    const keep = deps.history.keepParts(tx, id)
+    for await (const page of readPages(reads, id, { isNeeded: ({ kind }) => holdsItems(kind), names }))
       for (const part of shortParts(page)) {
         if (names === null) requireJudged(deps, access, judged, part)
         following = Math.max(0, following - part.length)
-        await deletePart(deps, access, { tx, record, following }, part)
+        await deletePart(deps, access, { tx, record, keep, following: following + later }, part)
         await flush()
       }
   })
-  deps.deleteRemoved(id)
 }
 
 /** Requires the right to delete each property, and returns the names. */
@@ -125,18 +155,24 @@ function requireJudged(
     throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
 }
 
+interface PartDeletion {
+  readonly tx: Transaction
+  readonly record: Record
+  readonly keep: KeepPart
+  /** How many properties the same request deletes after those of this part. */
+  readonly following: number
+}
+
 /** Deletes properties, and keeps them in the history. */
 async function deletePart(
-  { kindDeps, history, indexes }: BulkDeleteDeps,
+  { kindDeps, indexes }: BulkDeleteDeps,
   { actor }: Access,
-  { tx, record, following }: { readonly tx: Transaction; readonly record: Record; readonly following: number },
+  { tx, record, keep, following }: PartDeletion,
   part: readonly ListedProperty[],
 ): Promise<void> {
   if (part.length === 0) return
   const values = part.filter(({ kind }) => !holdsItems(kind))
-  await history.keepValues(
-    tx,
-    actor.id,
+  await keep(
     values.map(({ name }) => ({ name, value: null })),
     following,
   )

@@ -4,7 +4,7 @@ import { present } from '../json/present.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { checkName } from '../actor/property-name.ts'
 import { quoted, ServiceError } from '../errors.ts'
-import type { History } from '../history/history.ts'
+import type { History, ReplacingValue } from '../history/history.ts'
 import { absent } from '../json/absent.ts'
 import { toNfc } from '../json/nfc.ts'
 import { isNull, isObject, type JsonText, members, object } from '../json/json.ts'
@@ -25,6 +25,9 @@ import { statesFrom } from './value-diff.ts'
 /** The names of one statement, and of the work between two turns of the event loop. */
 const ofOnePart = 256
 
+/** The most names of a write. It is stored in one transaction, for which other actors wait on SQLite. */
+const maxNames = 20_000
+
 /** The effect of one key of the body: a value to set, or a step of another kind of property. */
 export type PreparedEntry = JsonText | BulkStep
 
@@ -32,7 +35,7 @@ export interface BulkWriteDeps {
   readonly kindDeps: KindDeps
   readonly names: StoredNames
   readonly indexes: Indexes
-  readonly history: Pick<History, 'keepValues'>
+  readonly history: Pick<History, 'keepParts'>
   readonly now: () => number
 }
 
@@ -60,6 +63,7 @@ export class BulkWrite {
   /** The body with the names that it means. @throws ServiceError `bad_request` when two members mean one name. */
   async #withStoredNames({ actor }: Access, body: JsonText): Promise<JsonText> {
     const given = isObject(body) ? [...(members(body) ?? [])] : []
+    requireFew(given.length)
     if (given.every(([name]) => toNfc(name) === name)) return body
     const names = await this.#deps.names.all(
       actor.id,
@@ -86,6 +90,7 @@ export class BulkWrite {
   ): Promise<ReadonlyMap<string, PreparedEntry>> {
     const fields = isObject(body) ? members(body) : null
     if (fields === null) throw new ServiceError('bad_request', 'Cannot set properties: the body must be a JSON object')
+    requireFew(fields.size)
     if (fields.size === 0 && operation === 'post')
       throw new ServiceError('bad_request', 'Cannot set properties: the object is empty')
     const asked = new Map([...fields].map(([name, given]) => [name, readEntry(name, given)] as const))
@@ -178,11 +183,12 @@ export class BulkWrite {
     values: readonly (readonly [name: string, value: JsonText])[],
   ): Promise<ReadonlyMap<string, PropertyState> | null> {
     const states = new Map<string, PropertyState>()
+    const keep = this.#deps.history.keepParts(tx, actor.id)
     let entries = 0
     for (let to = values.length; to > 0; to -= ofOnePart) {
       if (to < values.length) await setImmediate()
       const part = new Map(values.slice(Math.max(0, to - ofOnePart), to))
-      const stored = await this.#storePart(tx, actor, part, entries)
+      const stored = await this.#storePart(tx, actor, part, (written) => keep(written, entries))
       entries += stored.entries
       for (const [name, state] of stored.states ?? []) states.set(name, state)
     }
@@ -193,7 +199,7 @@ export class BulkWrite {
     tx: Transaction,
     { id: actorId, subscriptionCount, kind: actorKind }: LockedActor,
     values: ReadonlyMap<string, JsonText>,
-    others: number,
+    keep: (values: readonly ReplacingValue[]) => Promise<number>,
   ): Promise<{ readonly entries: number; readonly states: ReadonlyMap<string, PropertyState> | null }> {
     const names = [...values.keys()]
     const stored = subscriptionCount === 0 ? null : await findBeforeWrite(tx, actorId, values)
@@ -205,12 +211,7 @@ export class BulkWrite {
     const kept = new Map([...values].filter(([, value]) => value !== absent))
     const gone = [...values.keys()].filter((name) => !kept.has(name))
     const written = [...values].map(([name, value]) => [name, value === absent ? null : value] as const)
-    const entries = await this.#deps.history.keepValues(
-      tx,
-      actorId,
-      written.map(([name, value]) => ({ name, value })),
-      others,
-    )
+    const entries = await keep(written.map(([name, value]) => ({ name, value })))
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
     const declared = this.#deps.kindDeps.declared.of({ kind: actorKind })
     if (kept.size > 0)
@@ -222,6 +223,15 @@ export class BulkWrite {
     await this.#deps.indexes.update(tx, actorId, new Map(written))
     return { entries, states: stored === null ? null : statesFrom(declared, stored, values) }
   }
+}
+
+/** @throws ServiceError `payload_too_large` */
+function requireFew(names: number): void {
+  if (names > maxNames)
+    throw new ServiceError(
+      'payload_too_large',
+      `Cannot set properties: the body has ${names} names, and the most is ${maxNames}. Send several requests`,
+    )
 }
 
 function rightFor(name: string, entry: PreparedEntry | undefined): Right {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { deleteHistory, keepValues, markValues } from '../../src/history/history-store.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { deleteHistory, findEntryNames, keepValues, markValues } from '../../src/history/history-store.ts'
 import { History } from '../../src/history/history.ts'
 import { trimActor } from '../../src/history/trim.ts'
 import { known } from '../../src/json/json.ts'
@@ -12,7 +13,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestService } from '../support/service.ts'
-import { forEachStore } from '../support/stores.ts'
+import { bound, forEachStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 import { type Watched, watched } from '../support/watched-turns.ts'
 
@@ -207,18 +208,113 @@ forEachService((start, dialect) => {
       assert.ok(removal.mostStatements <= 64, `${removal.mostStatements} statements in one turn`)
     })
 
+    it('writes the diffs of many items in statements without a join, in their order (HTTP-43)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const ids = [await peer.subscribe({}), await peer.subscribe({ subtarget: 'l' })]
+      assert.equal((await actor.request('PUT', '/properties', { l: { _type: 'list' } })).status, 204)
+      service.reset()
+      const items = Array.from({ length: 600 }, (_, n) => ({ index: n, n }))
+      assert.equal((await actor.request('PUT', '/properties', { l: { items } })).status, 204)
+      for (const table of ['diff', 'delivery']) {
+        const inserts = service.statements.filter((sql) => sql.includes(`INSERT INTO ${table} `))
+        assert.equal(inserts.length, 3, table)
+        assert.deepEqual(
+          inserts.filter((sql) => /\bJOIN\b/.test(sql)),
+          [],
+        )
+      }
+      for (const id of ids) {
+        const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
+        const { data } = (await answer.json()) as { data: { sequence: number; data: object }[] }
+        assert.deepEqual(
+          data
+            .slice(1)
+            .map(({ sequence, data: change }) => [sequence, JSON.stringify(change).includes(`"n":${sequence - 2}}`)]),
+          items.map(({ n }) => [n + 2, true]),
+        )
+      }
+    })
+
+    it('is refused with more names or items than one transaction may store (HTTP-43)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      assert.equal((await actor.request('PUT', '/properties', { l: { _type: 'list' } })).status, 204)
+      const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, '']))
+      const items = (count: number) => ({ l: { items: Array.from({ length: count }, () => ({ index: 9 })) } })
+      for (const [method, body, message] of [
+        ['PUT', names(20_001), 'Cannot set properties: the body has 20001 names, and the most is 20000'],
+        ['POST', names(20_001), 'Cannot set properties: the body has 20001 names, and the most is 20000'],
+        ['PUT', { ...names(20_000), 'a\u0308': '' }, 'Cannot set properties: the body has 20001 names'],
+        ['PUT', items(5001), 'Cannot update a list: "items" has 5001 entries, and the most is 5000'],
+        ['POST', { x: 1, ...items(5001) }, 'Cannot update a list: "items" has 5001 entries, and the most is 5000'],
+      ] as const) {
+        const refused = await actor.request(method, '/properties', body)
+        assert.equal(refused.status, 413, message)
+        assert.ok((await refused.text()).includes(JSON.stringify(message).slice(1, -1)), message)
+      }
+      assert.equal((await actor.request('PUT', '/properties', items(5000))).status, 204)
+      if (dialect === 'sqlite') assert.equal((await actor.request('PUT', '/properties', names(20_000))).status, 204)
+      assert.deepEqual(Object.keys((await (await actor.request('GET', '/properties')).json()) as object), ['l'])
+    })
+
+    it('deletes many properties in several transactions, of which a failed one is repeated (HTTP-43)', async () => {
+      let transactions = 0
+      let failsAt = Number.MAX_SAFE_INTEGER
+      const service = await start({
+        wrapStore: (store) => ({
+          ...bound(store),
+          writeActor: (id, work, origin) => {
+            transactions += 1
+            if (transactions === failsAt) return Promise.reject(new ServiceError('store_unavailable'))
+            return store.writeActor(id, work, origin)
+          },
+        }),
+      })
+      const actor = await service.createActor()
+      const webhook = { url: 'https://peer.example.com/hook', events: ['property_changed'] }
+      for (const [count, needed] of [
+        [2000, 1],
+        [2100, 2],
+      ] as const) {
+        await actor.request('PUT', '/properties', numbered(count, 1))
+        await service.settled()
+        transactions = 0
+        assert.equal((await actor.request('DELETE', '/properties', undefined, { 'if-match': '*' })).status, 204)
+        assert.equal(transactions, needed)
+      }
+      await actor.request('PUT', '/properties', numbered(2100, 1))
+      assert.equal((await actor.request('POST', '/webhooks', webhook)).status, 201)
+      await service.settled()
+      transactions = 0
+      failsAt = 2
+      assert.equal((await actor.request('DELETE', '/properties')).status, 503)
+      const left = (await (await actor.request('GET', '/properties')).json()) as object
+      assert.deepEqual(Object.keys(left), Object.keys(numbered(2100, 1)).slice(2000))
+      assert.equal((await actor.request('DELETE', '/properties')).status, 204)
+      assert.deepEqual(await (await actor.request('GET', '/properties')).json(), {})
+      const { store } = await service.app.running()
+      const queued = await store.read((q) =>
+        q.all<{ last: number }>(`SELECT last FROM job WHERE actor_id = $1 AND kind = 'webhook'`, actor.id),
+      )
+      assert.deepEqual(queued, [{ last: 2100 }])
+    })
+
     it('keeps in the history what may stay there, and a mark for names that have other entries (HTTP-43)', async () => {
       const service = await start({ historyPerActor: 300 })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/n0001', '0')
       service.reset()
       await actor.request('PUT', '/properties', numbered(900, 1))
+      // There are four parts, from the last to the first. After two of them, the history has 300 entries or more. Only the last
+      // one has a name with another entry. The names with entries are read once.
       const written = service.statements.filter((sql) => sql.includes('INSERT INTO history'))
-      // There are four parts, from the last to the first. After two of them, the history has 300 entries or more.
       assert.deepEqual(
-        written.map((sql) => sql.includes('FROM history AS o')),
-        [false, false, true, true],
+        written.map((sql) => sql.includes('1 AS existed')),
+        [false, false, true],
       )
+      assert.equal(service.statements.filter((sql) => sql.includes('SELECT seq, name FROM history')).length, 2)
       await actor.request('POST', '/history/undo', { id: 1 })
       assert.equal(await (await actor.request('GET', '/properties/n0001')).text(), '1')
       const { store } = await service.app.running()
@@ -231,7 +327,13 @@ forEachService((start, dialect) => {
         ])
         const of = (name: string, value: string | null) => ({ ...byOwner, name, value })
         await keepValues(tx, other.id, [of('with', '"x"'), of('same', '"x"'), of('gone', '"x"')], 1, 100)
-        await markValues(tx, other.id, [of('with', null), of('without', null), of('same', '"new"'), of('gone', '1')], 2)
+        await markValues(
+          tx,
+          other.id,
+          [of('with', null), of('without', null), of('same', '"new"'), of('gone', '1')],
+          2,
+          await findEntryNames(tx, other.id),
+        )
       })
       const rows = await store.read((q) =>
         q.all(
@@ -241,7 +343,7 @@ forEachService((start, dialect) => {
       )
       assert.deepEqual(rows, [
         { seq: 4, name: 'with', operation: 'delete', content: null, existed: 1, checksum: 4_294_967_296 },
-        { seq: 7, name: 'gone', operation: 'set', content: null, existed: 1, checksum: 4_294_967_296 },
+        { seq: 6, name: 'gone', operation: 'set', content: null, existed: 1, checksum: 4_294_967_296 },
       ])
     })
 
