@@ -167,9 +167,12 @@ describe('the list of files with a process of their own', () => {
     for (const file of files) assert.equal(processOf(file), null)
   })
 
-  it('leaves the stories to shared processes', () => {
-    assert.equal(processOf('test/stories/mail.test.ts'), 'services')
-    assert.equal(processOf('test/rules/shared-process.test.ts'), null)
+  it('leaves all other files to processes of two kinds, besides simulations and the pages in a browser', () => {
+    assert.equal(processOf('test/rules/shared-process.test.ts'), 'rules')
+    for (const file of ['stories/mail', 'faults/tokens', 'contracts/list'])
+      assert.equal(processOf(`test/${file}.test.ts`), 'services')
+    for (const file of ['browser/walk', 'simulation/simulation', 'conformance/mcp', 'upgrade/start'])
+      assert.equal(processOf(`test/${file}.test.ts`), null)
   })
 })
 

@@ -32,6 +32,7 @@ export function recordStatements(tests: 'named' | 'by-store'): StatementRecords 
   const parent = mkdtempSync(join(tmpdir(), 'troupe-statements-'))
   const folder = join(parent, tests)
   mkdirSync(folder)
+  const before = process.env[folderVariable]
   process.env[folderVariable] = folder
   return {
     read: () =>
@@ -43,6 +44,8 @@ export function recordStatements(tests: 'named' | 'by-store'): StatementRecords 
           .map((line) => JSON.parse(line) as StatementRecord),
       ),
     remove() {
+      if (before === undefined) delete process.env[folderVariable]
+      else process.env[folderVariable] = before
       rmSync(parent, { recursive: true, force: true })
     },
   }
