@@ -145,6 +145,7 @@ export const unplacedStatements: readonly Exceptions[] = [
     reason: 'runs when the service starts with other settings',
     statements: [
       '/* rights */',
+      '/* groups */',
       'DELETE FROM property_lookup WHERE name NOT IN',
       'SELECT property.actor_id, property.name',
       'DELETE FROM actor_lookup',
