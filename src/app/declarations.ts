@@ -42,6 +42,9 @@ export interface PropertyAccess {
    * `['notes', '0']` for item 0 of the list `notes`.
    */
   readonly path: readonly string[]
+  readonly log: CallLog
+  /** The id of the request, which its response and its log lines have. Empty for an access that no request caused. */
+  readonly requestId: string
 }
 
 /** Returns the value, changed or not. `null` hides the value from a read and rejects a write. @public */
@@ -138,6 +141,9 @@ export interface PageCall {
   readonly method: 'GET' | 'POST'
   /** Fields of the query (GET) or of the form (POST). */
   readonly fields: Readonly<Record<string, string>>
+  readonly log: CallLog
+  /** The id of the request, which its response and its log lines have. */
+  readonly requestId: string
 }
 /**
  * Handles an application-defined page. `{ template, data }` renders a template of the folder or a function of

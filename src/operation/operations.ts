@@ -1,6 +1,5 @@
 /** Runs methods, actions and resources of the application, after checks of rights and schemas. */
 import type { ActorHandle } from '../app/actor-handle.ts'
-import type { PageCall } from '../app/declarations.ts'
 import { isResponse } from '../app/handler-response.ts'
 import { handlerResult } from '../app/handler-result.ts'
 import type { CallText, DeclaredOperation, Descriptor, OperationKind, Registry } from '../app/registry.ts'
@@ -19,7 +18,7 @@ import { inTime, type Timers } from '../timers.ts'
 import { type Approval, type Approvals, type CallInput, needsNoApproval } from './approvals.ts'
 import { requireDeclared } from './declared-members.ts'
 import { nearestName } from './nearest-name.ts'
-import { type OwnPage, ownPage } from './page-handlers.ts'
+import { type OwnPage, type OwnPageCall, ownPage } from './page-handlers.ts'
 
 /** `undefined`: the handler returned nothing. Null: no handler handled the call. */
 export type OperationResult = JsonText | Response | undefined | null
@@ -49,7 +48,7 @@ export class Operations {
   }
 
   /** An application-defined page. Null when the application has no page at this address. */
-  page(access: Access, call: Omit<PageCall, 'actor' | 'caller'>): Promise<OwnPage | null> {
+  page(access: Access, call: OwnPageCall): Promise<OwnPage | null> {
     return ownPage(this.#deps, access, call)
   }
 

@@ -41,7 +41,7 @@ export function createProperties(runtime: Runtime, { permission, history, change
     for (const sink of changeSinks) await sink(tx, actor, changes, by)
     if (actor.watchedUntil > 0) await live.record(tx, actor, 'properties', recordedChanges(changes))
   })
-  const gate = new PropertyGate(registry, handles.withoutHooks)
+  const gate = new PropertyGate(registry, handles.withoutHooks, runtime.log)
   const indexes = new Indexes({
     indexedProperties: new Set(config.indexedProperties),
     forceEmailAsCreator: config.forceEmailAsCreator,

@@ -4,6 +4,8 @@ import type { PropertyOperation } from '../app/declarations.ts'
 import { handlerResult } from '../app/handler-result.ts'
 import type { Registry } from '../app/registry.ts'
 import { type Json, type JsonText, toPlain } from '../json/json.ts'
+import { callLog } from '../observe/call-log.ts'
+import type { Log } from '../observe/log.ts'
 import type { Access } from './access.ts'
 
 /** Members of the facts about a change that contain values. */
@@ -22,11 +24,13 @@ export function shownFacts(
 export class PropertyGate {
   readonly #registry: Registry
   readonly #handleOf: (actor: Access['actor']) => ActorHandle
+  readonly #log: Log
 
   /** @param handleOf Creates a handle whose accesses call no hooks. */
-  constructor(registry: Registry, handleOf: (actor: Access['actor']) => ActorHandle) {
+  constructor(registry: Registry, handleOf: (actor: Access['actor']) => ActorHandle, log: Log) {
     this.#registry = registry
     this.#handleOf = handleOf
+    this.#log = log
   }
 
   hasNoHooks(access: Access, operation: PropertyOperation, name: string): boolean {
@@ -54,8 +58,9 @@ export class PropertyGate {
     const given = toPlain(value)
     const before = JSON.stringify(given)
     let current: Json = given
+    const ofCall = callLog(this.#log, `properties/${name}`, access.actor.id)
     for (const hook of this.#registry.of(access.actor).propertyHooks(name, operation)) {
-      const result = await hook({ actor, caller: access.caller, operation, value: current, path })
+      const result = await hook({ ...ofCall, actor, caller: access.caller, operation, value: current, path })
       if (result === null || result === undefined) return null
       current = result
     }

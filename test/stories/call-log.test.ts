@@ -12,6 +12,14 @@ function declare(app: App): void {
     log.debug('Details')
     return { requestId }
   })
+  app.property('color', ({ operation, value, log, requestId }) => {
+    log.info({ by: operation, requestId, token: 'planted' }, 'A hook ran')
+    return value
+  })
+  app.www(({ log, requestId }) => {
+    log.info('A page ran')
+    return { requestId }
+  })
   app.action('add', { description: 'Adds', mcp: true }, ({ log }) => {
     log.warn('A note is long')
     return {}
@@ -37,6 +45,20 @@ forEachService((start) => {
         { level: 'info', operation: 'methods/lend', actorId: actor.id, logged: requestId, title: 'Drill' },
       )
       assert.equal(lineWith(service, 'Details')['level'], 'debug')
+    })
+
+    it('is that of a property hook and of a page too, with the request of the response', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const put = await actor.request('PUT', '/properties/color', 'blue')
+      const { operation, actorId, requestId, token } = lineWith(service, 'A hook ran')
+      assert.deepEqual(
+        [operation, actorId, requestId, token],
+        ['properties/color', actor.id, put.headers.get('x-request-id'), '[redacted]'],
+      )
+      const page = await actor.request('GET', '/www/report')
+      assert.deepEqual(await page.json(), { requestId: page.headers.get('x-request-id') })
+      assert.equal(lineWith(service, 'A page ran')['operation'], 'www')
     })
 
     it('leaves members out that are named as secrets', async () => {

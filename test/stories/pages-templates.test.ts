@@ -216,10 +216,10 @@ describe('application-defined templates', () => {
 
 describe('pages that only the application has', () => {
   it('are requested from the application with the path, the method and the fields (R-WEB-02)', async () => {
-    const calls: Omit<PageCall, 'actor' | 'caller'>[] = []
+    const calls: Omit<PageCall, 'actor' | 'caller' | 'log' | 'requestId'>[] = []
     const { browser, service } = await open({
       declare: (app) =>
-        app.www(({ actor: _actor, caller, ...call }) => {
+        app.www(({ actor: _actor, log: _log, requestId: _requestId, caller, ...call }) => {
           assert.equal(caller.kind, 'creator')
           calls.push(call)
           return { seen: true }
