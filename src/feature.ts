@@ -39,6 +39,8 @@
  * export default troupe({ type: 'urn:actingweb:example.com:notes', features: [bookmarks] })
  * ```
  */
+// Features add members to the handle of an actor.
+import './handles.ts'
 export { defineFeature } from './app-feature/define.ts'
 export type {
   AppFeature,

@@ -13,6 +13,8 @@
  * export default app // serve it with `troupe dev app.ts`, or embed it with `app.fetch`
  * ```
  */
+// Features add members to the handle of an actor.
+import './handles.ts'
 export {
   type ActorsApi,
   App,

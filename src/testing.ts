@@ -18,6 +18,8 @@
  * await t.clock.advance('1h')
  * ```
  */
+// Features add members to the handle of an actor.
+import './handles.ts'
 export { type TestClock, testing, type Testing, type TestingOptions } from './testing/testing.ts'
 export { ClientRefused, RequestRefused } from './testing/refused.ts'
 export type { AiClient, ToolCallResult } from './testing/ai-client.ts'

@@ -63,6 +63,15 @@ describe('a file outside a feature', () => {
     ])
   })
 
+  it('adds members to the handle of an actor that every entry with handles loads', () => {
+    const types = files.filter((path) => /^features\/\w+\/handle-types\.ts$/.test(path))
+    assert.ok(types.length >= 4)
+    const handles = readFileSync(join(src, 'handles.ts'), 'utf8')
+    for (const path of types) assert.ok(handles.includes(`from './${path}'`), path)
+    for (const entry of ['index.ts', 'feature.ts', 'testing.ts'])
+      assert.match(readFileSync(join(src, entry), 'utf8'), /^import '\.\/handles\.ts'$/m, entry)
+  })
+
   for (const text of [
     'SELECT url FROM webhook WHERE actor_id = $1',
     'DELETE FROM\n  webhook WHERE actor_id = $1',
