@@ -135,6 +135,31 @@ const kindOfEntry = `CASE WHEN through = 'mcp' THEN 'operations'
 const columns = `actor_id AS "actorId", at, id, caller_kind AS "callerKind", caller, through, method, path, decision, reason,
   status, request_id AS "requestId", times, device, caller_name AS "callerName"`
 
+/** A read by a peer. */
+export interface ReadByPeer {
+  readonly actorId: string
+  readonly peerId: string
+  /** The path, such as `/properties`. A read below it counts too. */
+  readonly path: string
+  /** Unix milliseconds. */
+  readonly since: number
+}
+
+/** Whether a peer has read the path, or what is below it. */
+export async function hasRead(q: Queries, { actorId, peerId, path, since }: ReadByPeer): Promise<boolean> {
+  const row = await q.get<{ found: number }>(
+    `/* audit log */ SELECT 1 AS found FROM activity
+     WHERE actor_id = $1 AND at >= $2 AND caller_kind = 'peer' AND caller = $3 AND through = 'http' AND method = 'GET'
+       AND decision = 'allowed' AND status < 500 AND (path = $4 OR substr(path, 1, $5) = $4 || '/') LIMIT 1`,
+    actorId,
+    since,
+    peerId,
+    path,
+    path.length + 1,
+  )
+  return row !== undefined
+}
+
 /** Returns the entries, newest first. */
 export async function findEntries(
   q: Queries,

@@ -17,7 +17,9 @@ import {
   deleteEntriesBefore,
   findDecisions,
   findEntries,
+  hasRead,
   putEntries,
+  type ReadByPeer,
   trimEntries,
 } from './audit-log-store.ts'
 import type { ActivityFilter } from './filter.ts'
@@ -187,6 +189,16 @@ export class AuditLog {
       const { requests = 0, denied = 0 } = byDay.get(day) ?? {}
       return { start: first + day * dayMs, requests, denied }
     })
+  }
+
+  /** Whether accesses are recorded. */
+  get isOn(): boolean {
+    return this.#deps.maxPerActor > 0
+  }
+
+  /** Whether a peer has read a path, as far as that is recorded already. */
+  hasRead(read: ReadByPeer): Promise<boolean> {
+    return this.#deps.store.read((q) => hasRead(q, read))
   }
 
   /**

@@ -20,6 +20,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
 import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
+import { isOtherImplementation } from '../trust/trust.ts'
 import { shownPart } from './changed-rights.ts'
 import { type MayRead, withheld } from './visibility.ts'
 import { Batches } from './batches.ts'
@@ -43,11 +44,13 @@ import {
 } from './queue-state-store.ts'
 import {
   type Attempt,
+  awaited,
   type BatchOutcome,
   beforeChanges,
   claimProbe,
   commitOutcomes,
   extendLease,
+  fetchMs,
   longestLookMs,
   onlyDeletions,
   putFullState,
@@ -73,7 +76,7 @@ export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly store: Store
   readonly peerClient: PeerClient
   readonly findMovedPeer: FindMovedPeer
-  readonly auditLog: Pick<AuditLog, 'record'>
+  readonly auditLog: Pick<AuditLog, 'record' | 'isOn' | 'hasRead'>
   readonly permission: Permission
   readonly keyRing: KeyRing
   readonly policy: DeliveryPolicy
@@ -162,6 +165,8 @@ interface Sent {
   readonly before: Tried
   /** The callback brings the copy of the peer to the full state. */
   readonly isWhole: boolean
+  /** The peer may accept the callback and fail to fetch the full state. */
+  readonly needsFetch: boolean
   /** The callback deletes what the peer may no longer read. */
   readonly isErasure: boolean
   /** The peer refused the callback because changes went in circles (409). A resync would begin the circle again. */
@@ -338,6 +343,7 @@ export class DeliveryBatches {
       attempt: attemptOf(diff.sequence, verdict, { sentAt, answeredAt: status === null ? null : endedAt }),
       before,
       isWhole: diff.kind === 'resync' || diff.kind === 'full',
+      needsFetch: diff.kind === 'resync' && this.#seesFetchOf(state),
       isErasure: diff.kind === 'erasure',
       // A peer has other reasons for 409, too.
       isLoop: status === 409 && isLoop(hopsAfter(String(diff.hops))),
@@ -370,8 +376,32 @@ export class DeliveryBatches {
     return this.#endWithoutAttempt(lease, state, 'now', isPut ? { committed: state.sequence - 1 } : {})
   }
 
+  /**
+   * The Python library answers a resync with 204 also when it could not fetch the full state, and fetches it before the answer. So its
+   * reads show whether the resync had an effect. The deletions follow, because the full state has none.
+   */
+  async #endWait(lease: QueueLease, state: QueueState): Promise<BatchResult> {
+    const { now, random, auditLog } = this.#deps
+    const { actorId, peerId } = lease.queue
+    const { at, failures } = state.repair
+    const isDone = await auditLog.hasRead({ actorId, peerId, path: '/properties', since: (at ?? now()) - fetchMs })
+    const resyncs = awaited(failures)
+    const repair = isDone
+      ? { at: now(), failures: onlyDeletions }
+      : { at: now() + repairDelayMs(resyncs, random(), false), failures: resyncs + 1 }
+    const isHealthy = isDone && state.circuit.failures === 0
+    const failingSince = isHealthy ? null : (state.failingSince ?? now())
+    return this.#endWithoutAttempt(lease, { ...state, repair, failingSince }, 'now', { repairWasAt: at })
+  }
+
+  /** Whether the peer is of a kind that may accept a resync without a fetch, and its reads are recorded. */
+  #seesFetchOf({ target, facts }: QueueState): boolean {
+    return target === 'properties' && this.#deps.auditLog.isOn && isOtherImplementation(facts)
+  }
+
   /** Writes the resync that brings the copy of the peer back, and ends the stop of a queue. */
   async #repair(lease: QueueLease, state: QueueState): Promise<BatchResult> {
+    if (state.repair.failures < onlyDeletions && !holdsChanges(state)) return this.#endWait(lease, state)
     const hasState = state.repair.failures === onlyDeletions && !holdsChanges(state)
     const isWritten = await this.#deps.writeRepair(lease.queue, { hasState })
     const repair = isWritten && !hasState ? { ...state.repair, failures: Math.max(0, state.repair.failures) } : noDoubt
@@ -427,8 +457,10 @@ export class DeliveryBatches {
     const { circuit, covers } = last
     const { now, random } = this.#deps
     const repair = repairAfter(state.repair, last, now(), random())
+    const isAwaited = repair.failures < onlyDeletions
     const isHealthy = circuit.failures === 0 && repair.at === null
-    const failingSince = isHealthy ? null : (state.failingSince ?? now())
+    const since = isAwaited && circuit.failures === 0 ? state.failingSince : (state.failingSince ?? now())
+    const failingSince = isHealthy ? null : since
     const committed = this.#commits.ask({
       queue,
       leasedUntil: until,
@@ -436,8 +468,9 @@ export class DeliveryBatches {
       ...continuationOf(last),
       repair,
       repairWasAt: state.repair.at,
-      isRepaired: state.repair.at !== null && repair.at === null,
-      isWhole: last.isWhole && last.verdict.kind === 'delivered',
+      isRepaired: state.repair.at !== null && (repair.at === null || (last.isWhole && isAwaited)),
+      // The deletions follow when the full state was fetched.
+      isWhole: last.isWhole && last.verdict.kind === 'delivered' && !isAwaited,
       failingSince,
       attempts: sent.map(({ attempt }) => attempt),
       circuit: isSame(circuit, state.circuit) ? null : last.onCircuit,
@@ -563,8 +596,15 @@ function heldUntilRepair({ repair, peerApproved }: QueueState, first: QueuedDiff
 }
 
 /** A callback that failed finally leaves the copy in doubt until the peer has accepted the full state. */
-function repairAfter(before: Repair, { verdict, isWhole, isLoop }: Sent, now: number, random: number): Repair {
+function repairAfter(
+  before: Repair,
+  { attempt, verdict, isWhole, needsFetch, isLoop }: Sent,
+  now: number,
+  random: number,
+): Repair {
   const { at, failures } = before
+  if (verdict.kind === 'delivered' && isWhole && needsFetch)
+    return { at: attempt.sentAt + fetchMs, failures: awaited(Math.max(0, failures)) }
   if (verdict.kind === 'delivered') return isWhole ? noDoubt : before
   if (verdict.kind === 'retry' || isLoop) return before
   const isStopped = verdict.kind === 'stop'

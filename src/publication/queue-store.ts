@@ -214,11 +214,22 @@ export interface BatchOutcome {
 export interface Repair {
   /** Unix milliseconds. Null: the copy is not in doubt. `beforeChanges`: at once, and before the changes that wait. */
   readonly at: number | null
-  /** Resyncs that failed in a row. `onlyDeletions`: the copy has the full state, and only lacks deletions. */
+  /**
+   * Resyncs that failed in a row. `onlyDeletions`: the copy has the full state, and only lacks deletions. Less: the peer accepted the
+   * resync, and has until `at` to fetch the full state (`awaited`).
+   */
   readonly failures: number
 }
 
 export const onlyDeletions = -1
+
+/** Time for a peer to fetch the full state, from the time at which it was sent the resync. Milliseconds. */
+export const fetchMs = 60_000
+
+/** The state of a repair whose resync was accepted, after so many failed ones. Its own inverse. */
+export function awaited(failures: number): number {
+  return onlyDeletions - 1 - failures
+}
 
 /** The time of a repair that precedes the changes that wait. */
 export const beforeChanges = 0

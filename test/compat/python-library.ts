@@ -12,6 +12,7 @@ import { openStore } from '../../src/open-store.ts'
 import { freePort } from '../support/free-port.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { relate } from '../support/friends.ts'
+import { runReaddress } from '../support/readdressed.ts'
 import { basic, type TestActor, type TestService } from '../support/service.ts'
 import { until, untilEqual } from '../support/until.ts'
 
@@ -171,6 +172,96 @@ async function append(pair: Pair, value: Json): Promise<void> {
   await handle?.list('notes').append(value)
 }
 
+/** The subscription of the library. */
+async function subscriptionOf({ here, there }: Pair): Promise<{ id: string; state: string }> {
+  const listed = await here.request('GET', `/subscriptions/${there.id}`)
+  const [one] = ((await listed.json()) as { data: { subscriptionid: string; callback: boolean }[] }).data
+  const id = one?.subscriptionid ?? ''
+  const shown = await here.request('GET', `/subscriptions/${there.id}/${id}?timeline=true`)
+  return { id, state: ((await shown.json()) as { state: string }).state }
+}
+
+async function approveAtLibrary({ here, there }: Pair): Promise<void> {
+  const approved = await there.request('PUT', `/trust/friend/${here.id}`, { approved: true })
+  assert.ok(approved.ok, await approved.text())
+}
+
+/** Both owners agree again, and a change happens between the request and the approval of the library. */
+async function renew(library: Library, service: TestService): Promise<void> {
+  const pair = await subscribedLibrary(library, service)
+  const { here, there } = pair
+  await put(here, 'color', 'blue')
+  await untilEqual(pair.copyAtLibrary, () => ({ color: 'blue' }))
+  const asked = await here.request('POST', '/trust', { url: `${library.url}/${there.id}`, relationship: 'friend' })
+  assert.equal(asked.status, 201)
+  await put(here, 'color', 'red')
+  await put(here, 'shape', { corners: 4 })
+  await approveAtLibrary(pair)
+  await untilEqual(pair.copyAtLibrary, () => ({ color: 'red', shape: { corners: 4 } }))
+}
+
+/** The service gets another address, serves at its former one too, and asks the library again without an end before it. */
+async function changeAddress(library: Library, _service: TestService, start: World['start']): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-readdressed-'))
+  const port = await freePort()
+  const [from, to] = [`http://127.0.0.1:${port}`, `http://localhost:${port}`]
+  const settings = { database: `sqlite:${join(folder, 'troupe.db')}`, port }
+  try {
+    const original = await start({ ...settings, baseUrl: from })
+    const pair = await subscribedLibrary(library, original)
+    await put(pair.here, 'color', 'blue')
+    await untilEqual(pair.copyAtLibrary, () => ({ color: 'blue' }))
+    await original.close()
+    const moved = await start({ ...settings, baseUrl: to, formerBaseUrls: [from] })
+    const handle = await moved.app.actors.get(pair.here.id)
+    await handle?.set('color', 'green')
+    await untilEqual(pair.copyAtLibrary, () => ({ color: 'green' }))
+    assert.notEqual(await runReaddress(moved, { from, to, asksAgain: true }), null)
+    const knownAt = async (): Promise<unknown> => {
+      const listed = await pair.there.request('GET', '/trust')
+      return ((await listed.json()) as { peerid: string; baseuri: string }[]).find(
+        ({ peerid }) => peerid === pair.here.id,
+      )?.baseuri
+    }
+    await untilEqual(knownAt, () => `${to}/${pair.here.id}`)
+    await handle?.set('shape', { corners: 5 })
+    await approveAtLibrary(pair)
+    await untilEqual(pair.copyAtLibrary, () => ({ color: 'green', shape: { corners: 5 } }))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** The library goes back, and its later change has the number of a change that our copy has. */
+async function restoreLibrary(library: Library, service: TestService): Promise<void> {
+  const pair = await subscribedHere(library, service)
+  const { there } = pair
+  await put(there, 'color', 'blue')
+  await untilEqual(pair.copyHere, () => ({ color: 'blue' }))
+  await library.asApplication('POST', 'backup')
+  await put(there, 'shape', { corners: 3 })
+  await untilEqual(pair.copyHere, () => ({ color: 'blue', shape: { corners: 3 } }))
+  await library.asApplication('POST', 'restore')
+  await put(there, 'color', 'red')
+  await untilEqual(pair.copyHere, () => ({ color: 'red' }))
+  await put(there, 'shape', { corners: 4 })
+  await untilEqual(pair.copyHere, () => ({ color: 'red', shape: { corners: 4 } }))
+}
+
+/** The library announces only some of many changes at the same time. */
+async function writeInParallel(library: Library, service: TestService): Promise<void> {
+  const pair = await subscribedHere(library, service)
+  const { here, there } = pair
+  for (let round = 0; round < 10; round += 1)
+    await Promise.all(Array.from({ length: 10 }, (_, n) => put(there, `name${n}`, { round, n })))
+  const synced = await (await service.app.actors.get(here.id))?.sync(there.id)
+  assert.equal(synced?.trustEnded, false)
+  const kept = await there.request('GET', '/properties')
+  const published = (await kept.json()) as Record<string, unknown>
+  assert.equal(Object.keys(published).length, 10)
+  await untilEqual(pair.copyHere, () => published)
+}
+
 /** Changes a list while the gate answers callbacks with the status, then lets them pass. No other change follows. */
 async function failDuringAppends(library: Library, service: TestService, status: number): Promise<void> {
   const pair = await subscribedLibrary(library, service)
@@ -183,8 +274,14 @@ async function failDuringAppends(library: Library, service: TestService, status:
     return status
   }
   for (let number = 1; number < 8; number += 1) await append(pair, { number })
-  await until(() => refused > 1)
+  if (status === 410) await until(async () => (await subscriptionOf(pair)).state === 'stopped')
+  else await until(() => refused > 1)
   library.verdict = () => undefined
+  if (status === 410) {
+    const { id } = await subscriptionOf(pair)
+    const redriven = await pair.here.request('POST', `/subscriptions/${pair.there.id}/${id}/redrive`)
+    assert.equal(redriven.status, 200)
+  }
   await untilEqual(pair.copyAtLibrary, () => ({ notes: [0, 1, 2, 3, 4, 5, 6, 7].map((number) => ({ number })) }))
 }
 
@@ -315,6 +412,19 @@ const flows: readonly Flow[] = [
       (library, service) => failDuringAppends(library, service, status),
     ],
   ),
+  [
+    'is behind a proxy that returns 410 for a while',
+    'its copy is complete again when the owner sends the changes again',
+    (library, service) => failDuringAppends(library, service, 410),
+  ],
+  ['approves a renewed relationship after further changes', 'its copy has these changes', renew],
+  [
+    'subscribes to a service whose address changes',
+    'it has the new address, and its copy has the changes before and after its approval',
+    changeAddress,
+  ],
+  ['is restored from a copy of its database', 'our copy goes back too, and follows later changes', restoreLibrary],
+  ['changes 10 properties at the same time, 10 times', 'a sync makes our copy exact', writeInParallel],
 ]
 
 let shared: Promise<Library> | undefined

@@ -7,6 +7,7 @@ import { movingWorld, takeAt } from '../support/moving.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { PythonSubscriber } from '../support/python-subscriptions.ts'
 import { RecordingPeer, type Reply, relateTo } from '../support/recording-peer.ts'
+import type { TroupeOptions } from '../../src/troupe.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 import { forEachService } from '../support/service.ts'
 import { untilEqual } from '../support/until.ts'
@@ -491,13 +492,13 @@ forEachService((start) => {
   })
 
   describe('the copy of a Python peer that acknowledges what it has not applied', () => {
-    async function pythonWorld(granularity: string) {
+    async function pythonWorld(granularity: string, options: Partial<TroupeOptions> = {}) {
       const clock = new ManualClock()
       const peer = await PythonPeer.start({ autoAccept: 'friend' })
       closers.push(() => peer.close())
       const tags = 'callbacks,subscriptionresync,subscriptions,trust'
       peer.route('GET', /^\/meta\/actingweb\/supported$/, () => ({ status: 200, body: tags }))
-      const service = await start({ listen: true, now: clock.now, timers: clock.timers, random: () => 1 })
+      const service = await start({ listen: true, now: clock.now, timers: clock.timers, random: () => 1, ...options })
       const actor = await service.createActor()
       const write = async (path: string, value: unknown): Promise<void> => {
         assert.equal((await actor.request('PUT', `/properties/${path}`, value)).status, 204)
@@ -565,6 +566,72 @@ forEachService((start) => {
         await service.settled()
       }
       assert.equal(subscriber.last(id), 6)
+    })
+
+    /** Lets the fetches of the full state fail while `fails` holds, and counts the resyncs that the peer accepts. */
+    async function resyncWorld(fails: (resyncs: number) => boolean, options: Partial<TroupeOptions> = {}) {
+      const world = await pythonWorld('high', { activityPerActor: 1000, ...options })
+      // Reads within a minute share an entry of the audit log.
+      world.clock.pass(2 * minuteMs)
+      const { actor, service, peer, subscriber, clock, id } = world
+      const resyncs: number[] = []
+      const begun = clock.now()
+      peer.route('POST', /^\/callbacks\/subscriptions\//, ({ body }) => {
+        if (body.includes('"resync"')) resyncs.push(Math.round((clock.now() - begun) / minuteMs))
+        return undefined
+      })
+      const call = peer.call.bind(peer)
+      peer.call = async (method, url, ...others) => {
+        if (method !== 'GET' || !url.endsWith('/properties')) return call(method, url, ...others)
+        const fetched = fails(resyncs.length) ? { error: 503 } : await call(method, url, ...others)
+        // It fetches before it answers the callback.
+        clock.pass(1000)
+        return fetched
+      }
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.subscriptions.suspend('properties')
+      await world.write('mood', 'new')
+      await handle?.subscriptions.resume('properties')
+      const mood = () => subscriber.copyOf(actor.id).values.get('mood')
+      const isFailing = async (): Promise<boolean> => {
+        const answer = await actor.request('GET', `/subscriptions/${peer.id}/${id}?timeline=true`)
+        return ((await answer.json()) as { failing_since: string | null }).failing_since !== null
+      }
+      const passHours = async (hours: number, stepMs: number): Promise<void> => {
+        for (let passed = 0; passed < hours * hourMs; passed += stepMs) {
+          clock.pass(stepMs)
+          await service.settled()
+        }
+      }
+      return { ...world, resyncs, mood, isFailing, passHours }
+    }
+
+    it('gets one resync when the peer fetches the full state (SUB-39)', async () => {
+      const { resyncs, mood, isFailing, passHours } = await resyncWorld(() => false)
+      await passHours(48, hourMs)
+      assert.deepEqual([resyncs.length, mood(), await isFailing()], [1, 'new', false])
+    })
+
+    it('gets further resyncs until the peer has fetched the full state (SUB-39)', async () => {
+      const { resyncs, mood, until, isFailing, passHours } = await resyncWorld((count) => count < 4)
+      await until(() => resyncs.length === 3)
+      assert.deepEqual([mood(), await isFailing()], [{ is: 'known' }, true])
+      await until(() => mood() === 'new')
+      await passHours(48, hourMs)
+      assert.deepEqual([resyncs.length, mood(), await isFailing()], [4, 'new', false])
+    })
+
+    it('gets resyncs that become rarer while the peer cannot fetch the full state (SUB-39)', async () => {
+      const { resyncs, isFailing, passHours } = await resyncWorld(() => true)
+      await passHours(24, 10 * minuteMs)
+      assert.ok(resyncs.length >= 8 && resyncs.length <= 16, `resyncs at minutes ${resyncs.join(', ')}`)
+      assert.equal(await isFailing(), true)
+    })
+
+    it('gets one resync when no read is recorded, because the audit log is off (SUB-39)', async () => {
+      const { resyncs, isFailing, passHours } = await resyncWorld(() => true, { activityPerActor: 0 })
+      await passHours(24, hourMs)
+      assert.deepEqual([resyncs.length, await isFailing()], [1, false])
     })
 
     for (const [granularity, value] of [

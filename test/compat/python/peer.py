@@ -76,5 +76,24 @@ def copy(actor_id: str, peer_id: str):
     }
 
 
+@web.post("/_peer/backup")
+def backup():
+    """Copies all tables."""
+    with psycopg.connect(get_connection_string()) as connection:
+        for table in Base.metadata.sorted_tables:
+            connection.execute(f'DROP TABLE IF EXISTS "backup_{table.name}"')
+            connection.execute(f'CREATE TABLE "backup_{table.name}" AS SELECT * FROM "{table.name}"')
+
+
+@web.post("/_peer/restore")
+def restore():
+    """Brings the tables back to the copy, without a message."""
+    with psycopg.connect(get_connection_string()) as connection:
+        names = ", ".join(f'"{table.name}"' for table in Base.metadata.sorted_tables)
+        connection.execute(f"TRUNCATE {names}")
+        for table in Base.metadata.sorted_tables:
+            connection.execute(f'INSERT INTO "{table.name}" SELECT * FROM "backup_{table.name}"')
+
+
 library.integrate_fastapi(web)
 uvicorn.run(web, host="127.0.0.1", port=port, log_level="warning")
