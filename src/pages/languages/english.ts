@@ -1883,7 +1883,7 @@ const operator = ({ one, many, a }: EnglishNoun) => ({
   ...operatorPages,
   ownPages: `Your ${one}`,
   actors: capital(many),
-  actorsText: `The newest first. Stored values are never shown here. When you open ${a}, its activity records that.`,
+  actorsText: `Stored values are never shown here. When you open ${a}, its activity records that.`,
   noActors: `There are no ${many} yet.`,
   deliveryColumns: {
     actor: capital(one),

@@ -1878,8 +1878,7 @@ const operator = (noun: Declined): Messages['operator'] => ({
   ...operatorPages,
   ownPages: `${noun.one} öffnen`,
   actors: noun.many,
-  actorsText:
-    'Die neuesten zuerst. Gespeicherte Werte erscheinen hier nie. Was Sie hier öffnen, steht in der Aktivität der Person.',
+  actorsText: 'Gespeicherte Werte erscheinen hier nie. Was Sie hier öffnen, steht in der Aktivität der Person.',
   noActors: 'Noch nichts vorhanden.',
   deliveryColumns: {
     actor: noun.one,

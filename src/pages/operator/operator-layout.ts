@@ -1,5 +1,6 @@
 /** The layout of the pages of operators. */
 import { html } from 'hono/html'
+import { listingStyle } from '../listing/style.ts'
 import { icon, type IconName } from '../shared/icons.ts'
 import { brand, type PageContext, shell } from '../shared/layout.ts'
 import type { Messages } from '../languages/language.ts'
@@ -33,7 +34,7 @@ export function operatorPage(values: OperatorPageValues, frame: OperatorFrame, c
   const { messages, title } = frame
   const { operator: words } = messages
   return shell(
-    { ...values, title: words.windowTitle(title), messages, styles: [operatorStyle] },
+    { ...values, title: words.windowTitle(title), messages, styles: [listingStyle, operatorStyle] },
     html`<div class="shell">
 <header class="side">${brand(values, values.root)}
 ${navigation(values, frame, messages)}
