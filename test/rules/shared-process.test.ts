@@ -167,11 +167,11 @@ describe('the list of files with a process of their own', () => {
     for (const file of files) assert.equal(processOf(file), null)
   })
 
-  it('leaves all other files to processes of two kinds, besides simulations and the pages in a browser', () => {
+  it('leaves all other files to processes of two kinds, besides simulations', () => {
     assert.equal(processOf('test/rules/shared-process.test.ts'), 'rules')
-    for (const file of ['stories/mail', 'faults/tokens', 'contracts/list'])
+    for (const file of ['stories/mail', 'faults/tokens', 'contracts/list', 'browser/walk'])
       assert.equal(processOf(`test/${file}.test.ts`), 'services')
-    for (const file of ['browser/walk', 'simulation/simulation', 'conformance/mcp', 'upgrade/start'])
+    for (const file of ['simulation/simulation', 'conformance/mcp', 'upgrade/start'])
       assert.equal(processOf(`test/${file}.test.ts`), null)
   })
 })

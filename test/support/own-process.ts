@@ -19,7 +19,7 @@ export const ownProcess: Readonly<Record<string, readonly string[]>> = {
   'counts the open sockets of its process': ['test/stories/testing-kit.test.ts'],
 }
 
-const sharing = /^test\/(?:contracts|faults|rules|stories)\//
+const sharing = /^test\/(?:browser|contracts|faults|rules|stories)\//
 
 /** Returns the name of the processes that a test file shares, or null. The rules load few modules, and joined code of their own. */
 export function processOf(name: string): 'rules' | 'services' | null {
