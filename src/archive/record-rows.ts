@@ -163,7 +163,10 @@ function storedOf(ofKind: RecordKind, member: RecordMember, given: ArchiveMember
   }
   if (type === 'integer') return recordInteger(given, kind, name, 0)
   const text = recordText(given, kind, name)
-  if (type === 'text') return text
+  return type === 'text' ? text : recordTime(text, kind, name)
+}
+
+function recordTime(text: string, kind: string, name: string): number {
   const ms = Date.parse(text)
   if (Number.isNaN(ms)) throw unfit(kind, name, 'it is not a time')
   return ms

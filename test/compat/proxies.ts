@@ -252,7 +252,7 @@ async function change({ url }: TestService, actor: TestActor): Promise<void> {
   })
   const text = client.property<string>('text')
   await text.set(long)
-  await text.update((value) => `${value}!`)
+  await text.update((value) => `${String(value)}!`)
   assert.equal(await text.get(), `${long}!`)
   assert.notEqual(compressed, 0)
 }
@@ -263,9 +263,11 @@ async function callTool(service: TestService, actor: TestActor, goOn: () => void
   const headers = { 'mcp-protocol-version': '2025-11-25' }
   const call = { name: 'work', _meta: { progressToken: 'p' } }
   const stream = new EventStream(await client.send(rpc(1, 'tools/call', call), headers))
-  assert.deepEqual((await stream.next()).params, { progressToken: 'p', progress: 1, total: 2, message: 'halfway' })
+  const { params }: Record<string, unknown> = await stream.next()
+  assert.deepEqual(params, { progressToken: 'p', progress: 1, total: 2, message: 'halfway' })
   goOn()
-  assert.deepEqual((await stream.next()).result, { content: [{ type: 'text', text: 'done' }], isError: false })
+  const { result }: Record<string, unknown> = await stream.next()
+  assert.deepEqual(result, { content: [{ type: 'text', text: 'done' }], isError: false })
 }
 
 const places = [

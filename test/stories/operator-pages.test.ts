@@ -220,10 +220,7 @@ forEachService((start) => {
         /<th scope="row"><a href="[^"]*">([^<]*)</.exec(await textOf(operator, `/admin/actors?sort=${sort}`))?.[1]
       assert.equal(await first('size'), 'large@example.com')
       assert.equal(await first('activity'), 'busy@example.com')
-      assert.match(
-        await textOf(operator, '/admin/actors?sort=size'),
-        /<strong>[\d.,]+\s\w+<\/strong>/,
-      )
+      assert.match(await textOf(operator, '/admin/actors?sort=size'), /<strong>[\d.,]+\s\w+<\/strong>/)
       assert.match(await textOf(operator, '/admin/actors?sort=size'), /sort=size" aria-current="true">Largest/)
     })
 

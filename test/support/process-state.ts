@@ -43,7 +43,7 @@ const shared = {
 
 /** Node.js and packages set these on their first use, and some with a warning. The package graceful-fs replaces the functions. */
 const changing =
-  /^globalThis\.(?:__|Symbol\(|localStorage|sessionStorage|navigator)|^process\.(?:exitCode|_|report|c(?:hdir|wd)$)|^fs\.(?:close(?:Sync)?$|Symbol\()|^crypto\.pseudoRandomBytes/
+  /^globalThis\.(?:__|Symbol\(|localStorage|sessionStorage|navigator)|^process\.(?:exitCode|_|report|chdir$|cwd$)|^fs\.(?:close(?:Sync)?$|Symbol\()|^crypto\.pseudoRandomBytes/
 
 const holders = new Map<string, object>()
 for (const [name, holder] of Object.entries(shared)) {

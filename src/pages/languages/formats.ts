@@ -140,10 +140,15 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== '')
 }
 
-function readDate(text: string, { months, isDayFirst, isDivided }: Calendar): string | null {
+function readDate(text: string, calendar: Calendar): string | null {
   const typed = text.trim()
-  const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(typed)
-  if (iso !== null) return dateOf(iso[1] ?? '', iso[2] ?? '', iso[3] ?? '')
+  const { year = '', month = '', day = '' } = isoDate.exec(typed)?.groups ?? {}
+  return year === '' ? readWords(typed, calendar) : dateOf(year, month, day)
+}
+
+const isoDate = /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})$/
+
+function readWords(typed: string, { months, isDayFirst, isDivided }: Calendar): string | null {
   const [first = '', second = '', year = '', ...others] = wordsOf(typed)
   if (others.length > 0 || !/^\d{4}$/.test(year)) return null
   // People shorten names in other places than Intl does: "Sep" for "Sept".

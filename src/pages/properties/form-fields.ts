@@ -328,17 +328,8 @@ function scalarValue(leaf: ScalarShape, name: string, text: string, words: Messa
         throw inputRefusal(`${quoted(text)} is not a date`, ({ properties }) => properties.notADate(text), name)
       return stringText(date)
     }
-    case 'date_time': {
-      const { day = '', clock = '' } = typedTime.exec(text.trim())?.groups ?? {}
-      const date = words.readDate(day)
-      if (date === null)
-        throw inputRefusal(
-          `${quoted(text)} is not a date with a time`,
-          ({ properties }) => properties.notATime(text),
-          name,
-        )
-      return stringText(`${date}T${clock.length === 5 ? `${clock}:00` : clock}Z`)
-    }
+    case 'date_time':
+      return timeValue(text, name, words)
     case 'boolean':
       if (text !== 'true' && text !== 'false')
         throw inputRefusal(
@@ -360,6 +351,14 @@ function scalarValue(leaf: ScalarShape, name: string, text: string, words: Messa
     default:
       return leaf satisfies never
   }
+}
+
+function timeValue(text: string, name: string, words: Messages['forms']): JsonText {
+  const { day = '', clock = '' } = typedTime.exec(text.trim())?.groups ?? {}
+  const date = words.readDate(day)
+  if (date === null)
+    throw inputRefusal(`${quoted(text)} is not a date with a time`, ({ properties }) => properties.notATime(text), name)
+  return stringText(`${date}T${clock.length === 5 ? `${clock}:00` : clock}Z`)
 }
 
 function numberValue(number: string | null, text: string, name: string): JsonText {
