@@ -394,9 +394,12 @@ export class DeliveryBatches {
     return this.#endWithoutAttempt(lease, { ...state, repair, failingSince }, 'now', { repairWasAt: at })
   }
 
-  /** Whether the peer is of a kind that may accept a resync without a fetch, and its reads are recorded. */
-  #seesFetchOf({ target, facts }: QueueState): boolean {
-    return target === 'properties' && this.#deps.auditLog.isOn && isOtherImplementation(facts)
+  /**
+   * Whether the peer is of a kind that may accept a resync without a fetch, and its reads are recorded. While its approval is not known,
+   * each repair is a resync, so that a wait would end with a further one.
+   */
+  #seesFetchOf({ target, facts, peerApproved }: QueueState): boolean {
+    return target === 'properties' && peerApproved && this.#deps.auditLog.isOn && isOtherImplementation(facts)
   }
 
   /** Writes the resync that brings the copy of the peer back, and ends the stop of a queue. */
