@@ -38,9 +38,13 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
   }
 }
 
+// The parent was killed.
+const exit = (): never => process.exit(1)
+process.once('disconnect', exit)
 process.on('message', (order: FileOrder) => {
-  if (order === 'end') process.disconnect?.()
-  else void runFile(order)
+  if (order !== 'end') return void runFile(order)
+  process.off('disconnect', exit)
+  process.disconnect?.()
 })
 
 async function runFile({ file, name }: TestFile): Promise<void> {
