@@ -94,7 +94,11 @@ export interface Made {
 }
 
 /** Rows of one statement, and their characters. SQLite runs a statement without a pause. */
-const most = { rows: 500, characters: 4_194_304 }
+const most = { rows: 500, characters: 1_048_576 }
+/** The rows of a statement share a longer text, which is a parameter of its own. */
+const longText = 32_768
+/** Characters of shared texts that one statement stores. */
+const maxStored = 4_194_304
 
 /**
  * Writes entries in few statements that are sent together. Entries of one subscription must be in the order of their sequence
@@ -131,13 +135,17 @@ export async function insertEntries(
 }
 
 /** Runs a statement for the JSON of each part of the rows, one after the other. */
-async function inParts(rows: readonly (readonly Param[])[], run: (part: string) => Promise<number>): Promise<void> {
+async function inParts(
+  rows: readonly (readonly Param[])[],
+  run: (part: string) => Promise<number>,
+  maxRows = most.rows,
+): Promise<void> {
   const parts: Param[][][] = []
   let characters = 0
   for (const row of rows) {
     const length = row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0)
     const part = parts.at(-1)
-    if (part === undefined || part.length >= most.rows || characters + length > most.characters) {
+    if (part === undefined || part.length >= maxRows || characters + length > most.characters) {
       parts.push([[...row]])
       characters = length
     } else {
@@ -175,8 +183,9 @@ function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffE
 }
 
 /**
- * Inserts diffs. Their sequence numbers are already those of the subscription, or move with `insertEntries`. Each row has its
- * own text: a join with the texts takes as many steps as there are rows, times the texts.
+ * Inserts diffs. Their sequence numbers are already those of the subscription, or move with `insertEntries`. Many subscribers get
+ * the same long text: a statement gets it once. A join of rows with texts would take as many steps as there are rows, times the
+ * texts.
  */
 export async function insertDiffs(
   tx: Transaction,
@@ -184,28 +193,33 @@ export async function insertDiffs(
   entries: readonly Omit<DiffEntry, 'changed' | 'isCallback' | 'dueAt'>[],
   { createdAt, hops }: Pick<Made, 'createdAt' | 'hops'>,
 ): Promise<void> {
-  const rows = entries.map((entry) => [
-    entry.peerId,
-    entry.subscriptionId,
-    entry.sequence,
-    entry.kind,
-    entry.data,
-    Number(entry.replaces),
-    entry.deletions ?? '',
-  ])
-  await inParts(rows, (part) =>
-    tx.run(
-      `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops, deletions)
-       SELECT $1, made.peer, made.subscription, made.sequence, made.kind, made.data, made.replaces, CAST($3 AS BIGINT),
-         CAST($4 AS BIGINT), made.deletions
-       FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, data TEXT, replaces BIGINT,
-         deletions TEXT) AS made`,
-      actorId,
-      part,
-      createdAt,
-      hops,
-    ),
-  )
+  const byText = Map.groupBy(entries, ({ data }) => (data.length > longText ? data : ''))
+  for (const [text, those] of byText) {
+    const own = (value: string): string | null => (text !== '' && value === text ? null : value)
+    const rows = those.map((entry) => [
+      entry.peerId,
+      entry.subscriptionId,
+      entry.sequence,
+      entry.kind,
+      own(entry.data),
+      Number(entry.replaces),
+      own(entry.deletions ?? ''),
+    ])
+    const insert = (part: string): Promise<number> =>
+      tx.run(
+        `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops, deletions)
+         SELECT $1, made.peer, made.subscription, made.sequence, made.kind, COALESCE(made.data, $5), made.replaces,
+           CAST($3 AS BIGINT), CAST($4 AS BIGINT), COALESCE(made.deletions, $5)
+         FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, data TEXT, replaces BIGINT,
+           deletions TEXT) AS made`,
+        actorId,
+        part,
+        createdAt,
+        hops,
+        text,
+      )
+    await inParts(rows, insert, Math.min(most.rows, Math.max(1, Math.floor(maxStored / text.length))))
+  }
 }
 
 /** The sequence numbers of a subscription up to one. */

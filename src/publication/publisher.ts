@@ -38,7 +38,13 @@ import type { SubscriptionOf } from './backlog-store.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { isApprovedAt } from '../trust/trust.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
-import { deleteWaitingChange, findWaitingChange, insertWaitingChange, moveWaitingChange } from './waiting-store.ts'
+import {
+  deleteWaitingChange,
+  findWaitingChange,
+  insertWaitingChange,
+  moveWaitingChange,
+  type PostponedChange,
+} from './waiting-store.ts'
 
 /** Starts the delivery of entries after their transaction has committed. */
 export type Announce = (tx: Transaction, actorId: string, entries: readonly DiffEntry[]) => void
@@ -60,10 +66,12 @@ export type PresentOf = (q: Queries, actorId: string) => Promise<Parameters<type
 
 /** A waiting change counts as so many subscriptions at least: reading it has a cost of its own. */
 const leastCost = 25
-/** The diffs of one statement have this many characters together, or are one. SQLite writes them without a pause. */
+/** When its diffs have more characters together, a change is written behind the response. */
 const maxCharacters = 4_194_304
+/** Subscriptions that are read together. */
+const maxSubscribers = 256
 /** A longer change counts as several subscriptions, and so does a change of many items. */
-const charactersOfOne = 16_384
+const charactersOfOne = 65_536
 const changesOfOne = 8
 /** More diffs than this are written behind the response. */
 const maxDirectDiffs = 2048
@@ -136,14 +144,15 @@ export class Publisher {
    * nothing waits.
    */
   async writeWaiting(tx: Transaction, actorId: string, most: number): Promise<boolean> {
+    let begun: PostponedChange | null = null
     for (let left = most; left > 0; ) {
-      const waiting = await findWaitingChange(tx, actorId)
+      const waiting: PostponedChange | null = begun ?? (await findWaitingChange(tx, actorId))
       if (waiting === null) return false
       const { changes, position } = waiting
       const cost = Math.max(1, charactersOf(changes) / charactersOfOne, changes.length / changesOfOne)
       // Reading a long change again for few subscriptions would take longer than writing their diffs.
       if (left < most && left < cost) return true
-      const fitting = Math.max(1, Math.floor(Math.min(left, maxCharacters / charactersOfOne) / cost))
+      const fitting = Math.max(1, Math.floor(Math.min(left, maxSubscribers) / cost))
       const subscribers = await findSubscribers(tx, actorId, 'properties', {
         subtargets: changedNames(changes),
         page: { after: waiting, most: fitting },
@@ -153,8 +162,10 @@ export class Publisher {
         await this.#write(tx, actorId, entriesOf(changes, subscribers, mayRead, waiting))
       }
       const last = subscribers.at(-1)
-      if (last === undefined || subscribers.length < fitting) await deleteWaitingChange(tx, actorId, position)
-      else await moveWaitingChange(tx, actorId, { ...last, position })
+      const isDone = last === undefined || subscribers.length < fitting
+      begun = isDone ? null : { ...waiting, peerId: last.peerId, subscriptionId: last.subscriptionId }
+      if (begun === null) await deleteWaitingChange(tx, actorId, position)
+      else await moveWaitingChange(tx, actorId, begun)
       left -= Math.max(subscribers.length * cost, leastCost)
     }
     return true

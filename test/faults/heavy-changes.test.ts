@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { ServiceError } from '../../src/errors.ts'
 import { deleteHistory, findEntryNames, keepValues, markValues } from '../../src/history/history-store.ts'
 import { History } from '../../src/history/history.ts'
 import { trimActor } from '../../src/history/trim.ts'
-import { known } from '../../src/json/json.ts'
+import { type JsonText, known } from '../../src/json/json.ts'
 import { putValues } from '../../src/property/property-store.ts'
-import type { Store, Transaction } from '../../src/store/store.ts'
+import { insertDiffs } from '../../src/publication/diff-store.ts'
+import type { Param, Store, Transaction } from '../../src/store/store.ts'
 import { TestLog } from '../../src/testing/log.ts'
 import { addRelationships } from '../support/heavy-actor.ts'
 import { ManualClock } from '../support/manual-clock.ts'
@@ -30,6 +32,28 @@ const setValue = (tx: Transaction, name: string, value: string): Promise<number>
 
 const numbered = (count: number, value: unknown): Record<string, unknown> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${String(n).padStart(4, '0')}`, value]))
+
+/** Calls a function for each statement of a transaction that changes rows, with its parameters. */
+const observed = (store: Store, onRun: (sql: string, params: readonly Param[]) => void): Store => {
+  const watch = (tx: Transaction): Transaction => ({
+    isSharded: tx.isSharded,
+    origin: tx.origin,
+    all: (sql, ...params) => tx.all(sql, ...params),
+    get: (sql, ...params) => tx.get(sql, ...params),
+    run: (sql, ...params) => {
+      onRun(sql, params)
+      return tx.run(sql, ...params)
+    },
+  })
+  return {
+    ...bound(store),
+    write: (work, how) => store.write((tx) => work(watch(tx)), how),
+    writeActor: (id, work, origin) => store.writeActor(id, (tx, actor) => work(watch(tx), actor), origin),
+  }
+}
+
+const bytesOf = (params: readonly Param[]): number =>
+  params.reduce<number>((sum, param) => sum + (typeof param === 'string' ? Buffer.byteLength(param) : 8), 0)
 
 const byOwner = { callerKind: 'creator', caller: '', request: '', origin: '' }
 
@@ -421,8 +445,100 @@ forEachService((start, dialect) => {
           undefined,
       )
       const written = [...service.statements, ...service.backgroundStatements]
-      // Six diffs of 600,000 characters fit into one transaction.
+      // Six diffs of 600,000 characters fit into one statement, and all of them into one transaction.
       assert.equal(written.filter((sql) => sql.includes('INSERT INTO diff')).length, 4)
+      assert.equal(written.filter((sql) => /FROM waiting_change WHERE actor_id = \$1 ORDER BY/.test(sql)).length, 2)
+    })
+
+    it('sends a long text once for all diffs of a statement (HTTP-43)', async () => {
+      const sent: number[] = []
+      const service = await start({
+        wrapStore: (store) =>
+          observed(store, (sql, params) => {
+            if (sql.includes('INSERT INTO diff ')) sent.push(bytesOf(params))
+          }),
+      })
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const ids: string[] = []
+      for (let n = 0; n < 20; n += 1) ids.push(await peer.subscribe({ granularity: 'none' }))
+      const ofName = await peer.subscribe({ subtarget: 'color', granularity: 'none' })
+      const { store } = await service.app.running()
+      for (const [length, statements, mostBytes] of [
+        // Each row has its own short text.
+        [1000, 1, 26_000],
+        [40_000, 2, 45_000],
+        [600_000, 5, 605_000],
+        // Two texts of 1,500,000 characters are stored by one statement, and ten by one transaction.
+        [1_500_000, 12, 1_505_000],
+      ] as const) {
+        sent.length = 0
+        const value = 'x'.repeat(length)
+        assert.equal((await actor.request('PUT', '/properties/color', JSON.stringify(value))).status, 204)
+        await service.settled()
+        await until(
+          async () =>
+            (await store.read((q) => q.get('SELECT 1 AS found FROM waiting_change WHERE actor_id = $1', actor.id))) ===
+            undefined,
+        )
+        assert.ok(sent.length >= 1 && sent.length <= statements, `${sent.length} statements for ${length} characters`)
+        assert.ok(Math.max(...sent) <= mostBytes, `${Math.max(...sent)} bytes for ${length} characters`)
+        for (const [id, expected] of [...ids.map((id) => [id, { color: value }] as const), [ofName, value] as const]) {
+          const place = `/subscriptions/${peer.peerId}/${id}`
+          const { data } = (await (await peer.request('GET', place)).json()) as { data: { data: unknown }[] }
+          assert.ok(
+            isDeepStrictEqual(
+              data.map((diff) => diff.data),
+              [expected],
+            ),
+            `${length} characters`,
+          )
+          assert.equal((await peer.request('PUT', place, { sequence: 0 })).status, 204)
+        }
+      }
+    })
+
+    it('gives each diff its own text and deletions, long and short ones (HTTP-43)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const ids: string[] = []
+      for (let n = 0; n < 8; n += 1) ids.push(await peer.subscribe({ granularity: 'none' }))
+      const random = seeded(48)
+      const texts = ['""', '"it\'s"', '"ä€😀"', ...['x', 'y', '€'].map((text) => `"${text.repeat(40_000)}"`)] as const
+      const text = (): JsonText => known(texts[random.below(texts.length)] ?? '""')
+      const inserted = Array.from({ length: 30 }, (_, n) => n + 1).flatMap((sequence) =>
+        ids.map((subscriptionId) => {
+          const data = text()
+          const replaces = random.below(2) === 1
+          const deletions = random.pick([null, data, text()])
+          return { peerId: peer.peerId, subscriptionId, sequence, kind: 'diff' as const, data, replaces, deletions }
+        }),
+      )
+      const { store } = await service.app.running()
+      await store.write((tx) => insertDiffs(tx, actor.id, inserted, { createdAt: 5, hops: 1 }))
+      for (const id of ids) {
+        const rows = await store.read((q) =>
+          q.all<object>(
+            `SELECT sequence, data, replaces, deletions, created_at AS "createdAt", hops FROM diff
+             WHERE actor_id = $1 AND subscription_id = $2 ORDER BY sequence`,
+            actor.id,
+            id,
+          ),
+        )
+        const expected = inserted
+          .filter(({ subscriptionId }) => subscriptionId === id)
+          .map(({ sequence, data, replaces, deletions }) => {
+            return { sequence, data, replaces: Number(replaces), deletions: deletions ?? '', createdAt: 5, hops: 1 }
+          })
+        assert.ok(
+          isDeepStrictEqual(
+            rows.map((row) => ({ ...row })),
+            expected,
+          ),
+          id,
+        )
+      }
     })
 
     it('queues the notices to many peers in parts when the actor is deleted (HTTP-43)', async () => {
