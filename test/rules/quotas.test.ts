@@ -4,6 +4,8 @@ import { describe, it } from 'node:test'
 import { Quotas } from '../../src/quota/quota.ts'
 import { effectOf } from '../../src/quota/quota-store.ts'
 import { builtInTables } from '../../src/features/features.ts'
+import { english } from '../../src/pages/languages/english.ts'
+import { german } from '../../src/pages/languages/german.ts'
 import { quotasWith } from '../../src/quotas.ts'
 import { isUncounted, readLiterals } from '../support/statement-judge.ts'
 
@@ -16,6 +18,15 @@ const unnamed = (statements: readonly string[]): string[] =>
     const effect = effectOf(sql, quotas)
     return effect !== null && effect.actorAt < 0
   })
+
+describe('the quotas', () => {
+  it('have names for people in each language', () => {
+    const ids = quotas.declared.map(({ name }) => name).toSorted()
+    assert.ok(ids.includes('members'))
+    for (const messages of [english.messages(english.noun), german.messages(german.noun)])
+      assert.deepEqual(Object.keys(messages.quotas.names).toSorted(), ids)
+  })
+})
 
 describe('the statements that quotas count', () => {
   it('name their actor by a parameter, all in the sources', () => {

@@ -136,7 +136,7 @@ forEachService((start) => {
       await assert.rejects(peer.action('close'), forbidden)
     })
 
-    it('may do nothing at the actor of a member', async () => {
+    it('may do nothing at the actor of a member (ACL-30)', async () => {
       const { rowing, ben, ann, join } = await clubAndVisitor(start)
       await join('captain')
       for (const member of [ben, ann]) {
@@ -147,7 +147,7 @@ forEachService((start) => {
       }
     })
 
-    it('applies a change of the role to the next request', async () => {
+    it('applies a change of the role to the next request (ACL-28)', async () => {
       const { rowing, ben, join, club, settled } = await clubAndVisitor(start)
       await rowing.list('news').append({ text: 'Won' })
       await join('guest')
@@ -225,7 +225,7 @@ forEachService((start) => {
       assert.deepEqual([...(await rolesIn(rowing.members)).keys()].includes(ben.id), false)
     })
 
-    it('sends a member on the Python library explicit patterns, which its copy follows', async () => {
+    it('sends a member on the Python library explicit patterns after the deletions, which its copy follows (ACL-28)', async () => {
       const { rowing, settled } = await clubAndVisitor(start)
       await rowing.list('events').append({ title: 'Regatta' })
       await rowing.list('news').append({ text: 'Won' })
@@ -249,8 +249,14 @@ forEachService((start) => {
           () => [...subscriber.copyOf(rowing.id).lists.keys()].toSorted(),
           () => ['events', 'news'],
         )
+        const before = python.requests.length
         await rowing.members.setRole(python.id, 'guest')
         await settled()
+        // Its copy loses what the role may no longer read before it learns of the narrower permissions.
+        const sent = python.requests
+          .slice(before)
+          .map(({ method, path }) => `${method} ${path.split('/', 3).join('/')}`)
+        assert.deepEqual(sent.slice(0, 2), ['POST /callbacks/subscriptions', 'POST /callbacks/permissions'])
         const pushed = python.requests.filter(({ path }) => path.startsWith('/callbacks/permissions/'))
         assert.deepEqual(
           pushed.map(({ body }) => (JSON.parse(body) as { data: object }).data),
@@ -287,7 +293,7 @@ forEachService((start) => {
       }
     })
 
-    it('keeps its last manager', async () => {
+    it('keeps its last manager (ACL-27)', async () => {
       const { rowing, ann, ben, join } = await clubAndVisitor(start)
       await join('member')
       const conflict = { code: 'conflict' }
@@ -301,7 +307,7 @@ forEachService((start) => {
       assert.deepEqual([...(await rolesIn(rowing.members))], [[ben.id, 'captain']])
     })
 
-    it('keeps one of two managers that leave at the same time', async () => {
+    it('keeps one of two managers that leave at the same time (ACL-27)', async () => {
       const { rowing, ann, ben, join } = await clubAndVisitor(start)
       await join('captain')
       const outcomes = await Promise.allSettled([rowing.members.remove(ann.id), rowing.members.remove(ben.id)])
@@ -309,7 +315,7 @@ forEachService((start) => {
       assert.equal((await rowing.members.list()).length, 1)
     })
 
-    it('refuses a leaving last manager with 409, who stays a member', async () => {
+    it('refuses a leaving last manager with 409, who stays a member (ACL-27)', async () => {
       const { rowing, ann, home, settled } = await clubAndVisitor(start)
       await ann.trust.delete(rowing.id)
       await settled()
@@ -320,7 +326,7 @@ forEachService((start) => {
       assert.equal(await rowing.members.remove(ann.id), true)
     })
 
-    it('changes the permissions of a member by the role alone', async () => {
+    it('changes the permissions of a member by the role alone (ACL-29)', async () => {
       const { rowing, ben, join } = await clubAndVisitor(start)
       await join('guest')
       const conflict = { code: 'conflict' }
@@ -364,7 +370,7 @@ forEachService((start) => {
       assert.deepEqual([...(await rolesIn(rowing.members)).keys()], [ann.id])
     })
 
-    it('keep the last manager, and refuse unknown roles and members', async () => {
+    it('keep the last manager, and refuse unknown roles and members (ACL-27, ACL-29)', async () => {
       const { home, rowing, ann } = await clubAndVisitor(start)
       const owner = await ownerOf(home.service, rowing)
       assert.equal((await send(owner, 'DELETE', `/members/${ann.id}`)).status, 409)
