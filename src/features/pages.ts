@@ -2,10 +2,11 @@
 import { coreGroups } from '../pages/all-pages.ts'
 import type { Html, View } from '../pages/shared/values.ts'
 import { filePages } from './files/pages/page.ts'
+import { memberPages } from './groups/pages/page.ts'
 import { invitationPages } from './invitations/pages/page.ts'
 import { mailPages } from './mail/page.ts'
 
-const groups = [...coreGroups, filePages, invitationPages, mailPages] as const
+const groups = [...coreGroups, filePages, memberPages, invitationPages, mailPages] as const
 
 type Group = (typeof groups)[number]
 type Page = Group['pages'][number]

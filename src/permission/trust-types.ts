@@ -156,6 +156,11 @@ export class TrustTypes {
     return this.#byName.get(name)?.membersOf === kind
   }
 
+  /** True for a kind of groups, whose members have a trust type. */
+  hasMembers({ kind }: { readonly kind: string }): boolean {
+    return [...this.#byName.values()].some(({ membersOf }) => membersOf === kind)
+  }
+
   isBuiltIn(name: string): boolean {
     return builtInTrustTypes.some((type) => type === this.#byName.get(name))
   }

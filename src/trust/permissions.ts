@@ -270,8 +270,7 @@ export class Permissions {
     return store.writeActor(actorId, async (tx, locked) => {
       const trust = await findTrust(tx, actorId, peerId)
       if (trust === null || (relationship !== null && trust.relationship !== relationship)) throw noRelationship(peerId)
-      if (this.#deps.relationships.types.isOfMembers(trust.relationship, locked))
-        throw new ServiceError('conflict', 'Cannot change the permissions of a member: change the role instead')
+      if (this.#deps.relationships.types.isOfMembers(trust.relationship, locked)) throw roleDecides()
       const before = await findOverride(tx, actorId, peerId)
       judge?.(trust, before)
       const done = await work(tx, before)
@@ -727,6 +726,13 @@ function malformed(where: string): ServiceError {
     `Cannot set permissions: ${where} must be a list of names, or an object of such lists`,
     { field: where },
   )
+}
+
+/** The permissions of a member of a group follow from the role alone (docs/decisions/240). */
+export function roleDecides(): ServiceError {
+  return new ServiceError('conflict', 'Cannot change the permissions of a member: change the role instead', {
+    refusal: 'role_decides',
+  })
 }
 
 function noRelationship(peerId: string): ServiceError {

@@ -269,7 +269,9 @@ function refused(what: string, why: string): ServiceError {
 /** @throws ServiceError `conflict` */
 function requireUnpaused({ approved, approvedUntil }: TrustChange): void {
   if (approved === false || approvedUntil !== undefined)
-    throw new ServiceError('conflict', 'Cannot pause a member of a group: remove the member instead')
+    throw new ServiceError('conflict', 'Cannot pause a member of a group: remove the member instead', {
+      refusal: 'role_decides',
+    })
 }
 
 function changed(before: Trust, change: TrustChange): Trust {

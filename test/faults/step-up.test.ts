@@ -83,6 +83,13 @@ const sometimes: Readonly<
     refused: [{ action: 'create', trust_type: 'friend', days: '7' }],
     served: [{ action: 'revoke', invitation: 'none' }],
   },
+  membersForm: {
+    refused: [
+      { action: 'role', member: 'none', role: 'captain' },
+      { action: 'invite', role: 'captain', days: '7' },
+    ],
+    served: [{ action: 'remove', member: 'none' }],
+  },
   peerForm: {
     refused: [
       { action: 'approve' },

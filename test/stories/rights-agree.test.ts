@@ -4,6 +4,9 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { html } from '../../src/index.ts'
 import type { PageValues } from '../../src/pages.ts'
+import type { Kind } from '../../src/app/kinds/kind.ts'
+import type { RoleRights } from '../../src/app/kinds/roles.ts'
+import { ownerOf, PassphraseBrowser } from '../support/kind-owner.ts'
 import { authorizeClient, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { isGranted, type RulesOnWire } from '../support/rights-model.ts'
@@ -14,7 +17,7 @@ interface World {
   readonly actor: TestActor
   readonly peer: TestRelationship
   readonly client: TestClient
-  readonly browser: OwnersBrowser
+  readonly browser: Pick<OwnersBrowser, 'get'>
   /** The values that the page of a peer received, latest first. */
   readonly pages: PageValues<'trustPeer'>[]
   /** The peer's subscription to all properties, with the last sequence number that it acknowledged. */
@@ -185,6 +188,38 @@ const overrides = fc.record({
   prompts: calledOf('invoke', 'ask_*'),
 })
 
+const some = (...names: string[]) => fc.oneof(fc.constant('*' as const), fc.subarray(names))
+const roleRights: fc.Arbitrary<RoleRights> = fc.record(
+  {
+    read: some('p', 'l', 'q', 'none'),
+    append: some('l', 'q'),
+    write: some('p', 'l', 'none'),
+    delete: some('p', 'l'),
+    actions: some('do_it'),
+    methods: some('m'),
+  },
+  { requiredKeys: [] },
+)
+
+/** Whether a role grants an operation, by docs/application.md. Its kind declares neither properties nor lists. */
+function isOfRole(can: RoleRights, category: string, operation: string, target: string): boolean {
+  const names = (right: 'read' | 'append' | 'write' | 'delete' | 'actions' | 'methods'): readonly string[] =>
+    typeof can[right] === 'string' ? (right.endsWith('s') ? [target] : []) : (can[right] ?? [])
+  const [name = ''] = target.split('/')
+  if (category === 'methods' || category === 'actions') return names(category).includes(target)
+  if (category !== 'properties') return false
+  switch (operation) {
+    case 'read':
+      return names('read').includes(name)
+    case 'append':
+      return [...names('append'), ...names('write')].includes(name)
+    case 'write':
+      return names('write').includes(name)
+    default:
+      return names('delete').includes(name)
+  }
+}
+
 const content = { p: { a: 1, b: 2 }, q: 'text' }
 const items = ['one', 'two']
 
@@ -224,7 +259,7 @@ forEachService((start, dialect) => {
 
   /** The answers that the owner receives: the explanation over the API, and the result on the page. */
   async function explanationsOf(
-    { actor, browser, pages }: World,
+    { actor, browser, pages }: Pick<World, 'actor' | 'browser' | 'pages'>,
     peerId: string,
     question: string,
   ): Promise<readonly boolean[]> {
@@ -250,7 +285,7 @@ forEachService((start, dialect) => {
     )
   }
 
-  async function checkPeer(world: World, rules: RulesOnWire): Promise<void> {
+  async function checkPeer(world: Omit<World, 'client' | 'subscription'>, rules: RulesOnWire): Promise<void> {
     const { actor, peer } = world
     for (const { question, decided, requests } of probes) {
       const answers = [...(await explanationsOf(world, peer.peerId, question))]
@@ -328,9 +363,9 @@ forEachService((start, dialect) => {
   }
 
   /** Asserts that the peer may do to no property what the page denies in general. */
-  function checkSentences({ pages }: World, rules: RulesOnWire): void {
+  function checkSentences(shown: PageValues<'trustPeer'>['rights'], rules: RulesOnWire): void {
     const verbs = { read: /\bview\b/, append: /\badd to\b/, write: /\bedit\b/, delete: /\bdelete\b/ }
-    const [line] = pages[0]?.rights ?? []
+    const line = shown.find(({ category }) => category === 'properties')
     const denials = (line?.sentences ?? []).filter((sentence) => sentence.startsWith('Can’t'))
     const grants = (line?.sentences ?? []).filter((sentence) => sentence.startsWith('Can '))
     for (const [operation, verb] of Object.entries(verbs)) {
@@ -360,7 +395,7 @@ forEachService((start, dialect) => {
           const { permissions } = await json(peer.request('GET', `/permissions/${peer.peerId}`))
           for (const category of Object.keys(override)) assert.deepEqual(permissions[category], shown[category])
           await checkPeer(world, shown)
-          checkSentences(world, shown)
+          checkSentences(world.pages[0]?.rights ?? [], shown)
           await checkClient(world, shown)
           await checkCollections(world, shown)
         }),
@@ -368,4 +403,49 @@ forEachService((start, dialect) => {
       )
     })
   })
+
+  describe('the rights of a member of a group', () => {
+    it('agree in the role, enforcement, explanations and pages, for each of any roles (ACL-29, ACL-31)', async () => {
+      await fc.assert(fc.asyncProperty(fc.array(roleRights, { minLength: 2, maxLength: 3 }), checkRoles), {
+        numRuns: dialect === 'sqlite' ? 5 : 1,
+        endOnFailure: true,
+      })
+    })
+  })
+
+  async function checkRoles(rights: readonly RoleRights[]): Promise<void> {
+    const pages: PageValues<'trustPeer'>[] = []
+    const invited: PageValues<'invited'>[] = []
+    let club: Kind | undefined
+    const service = await start({
+      pages: {
+        trustPeer: (values) => (pages.unshift(values), html`peer`),
+        invited: (values) => (invited.unshift(values), html`invited`),
+      },
+      declare: (app) => {
+        const roles = Object.fromEntries(rights.map((can, at) => [`role-${at}`, { can, manages: at === 0 }]))
+        club = app.kind('club', { name: 'Club', roles })
+        club.method('m', () => ({ done: true }))
+        club.action('do_it', () => ({ done: true }))
+        club.resource('r', () => ({ done: true }))
+      },
+    })
+    const group = (await club?.create({ name: 'Rowing Club' })) ?? assert.fail()
+    const actor = await ownerOf(service, group)
+    const browser = new PassphraseBrowser(service, actor)
+    await remake(actor)
+    for (const [at, can] of rights.entries()) {
+      const peer = await relateTo(service, actor, { relationship: 'club_member' })
+      assert.equal((await actor.request('PUT', `/members/${peer.peerId}`, { role: `role-${at}` })).status, 204)
+      const shown: RulesOnWire = await json(actor.request('GET', `/trust/club_member/${peer.peerId}/permissions`))
+      for (const { question, decided } of probes)
+        assert.equal(isGranted(shown, ...decided), isOfRole(can, ...decided), `${question} of ${JSON.stringify(can)}`)
+      await checkPeer({ actor, peer, browser, pages }, shown)
+      checkSentences(pages[0]?.rights ?? [], shown)
+      const made: { url: string } = await json(actor.request('POST', '/members/invitations', { role: `role-${at}` }))
+      await service.request(new URL(made.url).pathname, { headers: { accept: 'text/html' } })
+      assert.equal(invited[0]?.membership?.role.name, `role-${at}`)
+      checkSentences(invited[0]?.membership?.role.rights ?? [], shown)
+    }
+  }
 })

@@ -190,7 +190,15 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'property',
   ],
   'features/invitations': ['features/feature', 'http/dispatch', 'http/edge', 'pages', 'property', 'sign-in', 'trust'],
-  'features/groups': ['features/feature', 'features/invitations', 'http/dispatch', 'http/edge', 'replica', 'trust'],
+  'features/groups': [
+    'features/feature',
+    'features/invitations',
+    'http/dispatch',
+    'http/edge',
+    'pages',
+    'replica',
+    'trust',
+  ],
   'features/webhooks': [
     'archive',
     'features/feature',

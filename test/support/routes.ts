@@ -332,6 +332,8 @@ export const samples: Readonly<Record<string, Sample>> = {
     form: { peer_url: 'https://peer.example.com/asked', trust_type: 'friend' },
     status: 302,
   },
+  membersPage: { path: '/:actor/www/members', status: 404 },
+  membersForm: { path: '/:actor/www/members', form: { action: 'remove', member: 'none' }, status: 404 },
   invitePage: { path: '/:actor/www/trust/invite', status: 200 },
   inviteForm: {
     path: '/:actor/www/trust/invite',

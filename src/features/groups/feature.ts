@@ -5,6 +5,8 @@ import { MemberActs, memberOwnActs } from './acts.ts'
 import { Groups } from './groups.ts'
 import { groupsHandle, membersHandle } from './handle.ts'
 import { groupOptions } from './options.ts'
+import { memberPages } from './pages/page.ts'
+import { memberPageRoutes } from './pages/routes.ts'
 import { RedeclaredRoles } from './redeclared-roles.ts'
 import { memberRoutes } from './routes.ts'
 import { memberTable } from './tables.ts'
@@ -15,9 +17,10 @@ export const groups = builtInFeature({
   needs: ['invitations'],
   tables: [memberTable],
   options: groupOptions,
+  pages: memberPages,
   acts: memberOwnActs,
   start: (core) => {
-    const { config, relationships } = core
+    const { config, facts, now, registry, relationships, trusts } = core
     const invitations = new Invitations({
       ...core,
       defaultRelationship: config.relationship,
@@ -28,7 +31,14 @@ export const groups = builtInFeature({
     core.trustInvited.on(members.invited)
     core.trustEnding.on(members.ending)
     return {
-      parts: { groups: members, memberActs: new MemberActs({ groups: members, signInAge: new SignInAge(core) }) },
+      parts: {
+        groups: members,
+        memberActs: new MemberActs({ groups: members, signInAge: new SignInAge(core) }),
+        facts,
+        now,
+        registry,
+        trusts,
+      },
       workers: [new RedeclaredRoles({ ...core, groups: members })],
       handle: {
         members: ({ actor }) => membersHandle(members, actor),
@@ -36,8 +46,8 @@ export const groups = builtInFeature({
       },
     }
   },
-  routes: (_facts, parts) =>
-    memberRoutes({
+  routes: ({ config }, parts, page) => [
+    ...memberRoutes({
       get groups() {
         return parts().groups
       },
@@ -45,4 +55,6 @@ export const groups = builtInFeature({
         return parts().memberActs
       },
     }),
+    ...(config.webUi ? memberPageRoutes(() => ({ ...page(), ...parts() })) : []),
+  ],
 })

@@ -152,6 +152,7 @@ export class Groups {
     throw new ServiceError(
       'conflict',
       'Cannot take the role of the last manager: give another member a role that manages first',
+      { refusal: 'last_manager' },
     )
   }
 

@@ -18,7 +18,7 @@ export const invitations = builtInFeature({
   pages: invitationPages,
   acts: invitationOwnActs,
   start: (core) => {
-    const { config, now, properties, providers, relationships } = core
+    const { config, now, properties, providers, registry, relationships } = core
     const created = new Invitations({
       ...core,
       defaultRelationship: config.relationship,
@@ -33,6 +33,7 @@ export const invitations = builtInFeature({
         now,
         properties,
         providers,
+        registry,
         relationships,
       },
       handle: { invitations: ({ actor }) => invitationsHandle(created, actor.id) },

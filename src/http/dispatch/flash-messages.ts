@@ -38,6 +38,8 @@ const flashMessages = [
   'disconnected',
   'keyRevoked',
   'invitationRevoked',
+  'roleGiven',
+  'memberRemoved',
   'youAreSignedOut',
   'accountDeleted',
   'sessionExpired',

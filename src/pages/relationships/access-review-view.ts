@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { fieldError, formField, verbatim } from '../shared/form-field.ts'
 import { rightsList } from './rights-form-view.ts'
-import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
+import type { AccessReview, DataAccess, OfferedMembership, RoleRow, TrustTypeChoice } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
 /** Radio buttons, each with the rights of its type. */
@@ -34,8 +34,31 @@ export function beyond(reach: readonly string[], { rights }: Messages): Html | s
   return reach.length === 0 ? '' : html`<p class="warning">${rights.fullControl(reach)}</p>`
 }
 
+/** A role and its rights at the group. */
+export function roleView({ name, description, rights }: RoleRow, { membership: words }: Messages): Html {
+  return html`<h3>${description === '' ? name : words.described(name, description)}</h3>
+${rights.length === 0 ? html`<p>${words.nothing}</p>` : rightsList(rights)}`
+}
+
+/** The membership that an invitation offers, with the rights of the role at the group. */
+export function membershipView({ group, kind, role }: OfferedMembership, messages: Messages): Html {
+  const { membership: words } = messages
+  return html`<p>${words.becomes(group, kind, role.name)}</p>
+<p>${words.inGroup}</p>
+${roleView(role, messages)}`
+}
+
 /** Shows the rights of the type, then the current content that they open. */
-export function reviewView({ who, level, rights, reach, now }: AccessReview, messages: Messages): Html {
+export function reviewView(review: AccessReview, messages: Messages): Html {
+  const { membership, rights, reach } = review
+  if (membership === null) return accessView(review, messages)
+  const { membership: words } = messages
+  const isOneWay = reach.length === 0 && !rights.some(({ is_granted: isGranted }) => isGranted)
+  return html`${membershipView(membership, messages)}
+${isOneWay ? html`<p><strong>${words.oneWay}</strong></p>` : html`<p><strong>${words.otherWay}</strong></p>${accessView(review, messages)}`}`
+}
+
+function accessView({ who, level, rights, reach, now }: AccessReview, messages: Messages): Html {
   const words = messages.review
   return html`<p>${words.willBeAble(who, level)}</p>
 ${rightsList(rights)}

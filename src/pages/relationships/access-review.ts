@@ -6,8 +6,16 @@ import { typesForPeople } from '../../permission/offered-types.ts'
 import { decide } from '../../permission/decision.ts'
 import { uriOf } from '../../permission/property-address.ts'
 import { holdsItems } from '../../property/kinds.ts'
-import { grantableOf, type RuledCategory, ruledCategories, type EffectiveRules } from '../../permission/rules.ts'
-import { reachInWords, rightsInWords, verbOf } from '../shared/rights.ts'
+import {
+  type EffectiveRules,
+  grantableOf,
+  mergeRules,
+  type RuledCategory,
+  ruledCategories,
+} from '../../permission/rules.ts'
+import type { OfferedRole } from '../../trust/handshake/peer-calls.ts'
+import { shownText } from '../shared/peer-names.ts'
+import { reachInWords, rightsInWords, roleRights, verbOf } from '../shared/rights.ts'
 import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
 import type { Messages } from '../languages/language.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -70,11 +78,13 @@ export async function accessReview(
     readonly relationship: string
     readonly override: Override | null
     readonly isApp: boolean
+    /** The role at a group that the peer gives in return. Default: none. */
+    readonly offered?: OfferedRole | null
     readonly fields: Readonly<Record<string, string>>
   },
 ): Promise<AccessReview> {
   const { relationships } = deps
-  const { who, relationship, override, isApp, fields } = about
+  const { who, relationship, override, isApp, offered = null, fields } = about
   const rules = relationships.effective(relationship, override)
   const { messages } = deps.languages.of(exchange.request)
   return {
@@ -83,14 +93,27 @@ export async function accessReview(
     rights: rightsInWords(rules, messages, isApp),
     reach: reachInWords(relationship, isApp, messages),
     now: await dataAccess(rules, await ownNames(deps, exchange, isApp), isApp, messages),
+    membership:
+      offered === null
+        ? null
+        : {
+            group: who,
+            kind: shownText(offered.kind),
+            role: {
+              name: shownText(offered.role),
+              description: shownText(offered.description),
+              rights: roleRights(mergeRules({}, offered.rules), messages),
+            },
+          },
     needs_confirmation: relationships.types.needsConfirmation(relationship),
-    fields: { ...fields, reviewed: reviewedVersion(relationship, rules) },
+    fields: { ...fields, reviewed: reviewedVersion(relationship, rules, offered) },
   }
 }
 
 /** Returns the version of the reviewed rules. If the rights have changed since, the owner reviews them again. */
-function reviewedVersion(relationship: string, rules: EffectiveRules): string {
-  return hash('sha256', JSON.stringify([relationship, rules]), 'base64url').slice(0, 22)
+function reviewedVersion(relationship: string, rules: EffectiveRules, offered: OfferedRole | null): string {
+  const reviewed = offered === null ? [relationship, rules] : [relationship, rules, offered]
+  return hash('sha256', JSON.stringify(reviewed), 'base64url').slice(0, 22)
 }
 
 /** Maximum number of names to show. */

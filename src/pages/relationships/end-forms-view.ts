@@ -13,7 +13,7 @@ type Words = Messages['ends']
 /** The form for the end of the approval. Nothing for a connection that is not approved. */
 export function approvalEnd(values: TrustPeerValues, { ends: words }: Messages): Html | string {
   const { trust, version, typed } = values
-  if (!trust.approved || values.fresh_href !== null) return ''
+  if (values.is_member || !trust.approved || values.fresh_href !== null) return ''
   const isRefused = typed.action === 'approve_until'
   return html`<details class="card" id="approval-end"${isRefused ? html` open` : ''}><summary>${words.approval}</summary>
 <p>${words.approvalText(trust.approval_ends === null ? null : exactView(trust.approval_ends), trust.peer.name)}</p>

@@ -25,7 +25,7 @@ export function trustPage(values: TrustListValues, context: PageContext): Html {
 <div class="head"><h1>${words.title}</h1>
 ${values.connection_count === 0 ? '' : searchForm(`${values.actor_www}/trust`, values.search, words.searchLabel, messages)}</div>
 <p class="lead">${words.text}</p>
-<p class="actions"><a class="button" href="${values.actor_www}/trust/new">${words.connect}</a>${context.invitesAt === null ? '' : html`<a class="button quiet" href="${values.actor_www}${context.invitesAt}">${words.invite}</a>`}</p>
+<p class="actions"><a class="button" href="${values.actor_www}/trust/new">${words.connect}</a>${context.invitesAt === null ? '' : html`<a class="button quiet" href="${values.actor_www}${context.invitesAt}">${words.invite}</a>`}${values.is_group && context.membersAt !== null ? html`<a class="button quiet" href="${values.actor_www}${context.membersAt}">${messages.membership.title}</a>` : ''}</p>
 ${following('relationships', ['trust'], html`${waiting.length === 0 ? '' : waits(waiting, words)}${listing(values, messages)}`)}
 ${pager(paging, values.address, messages)}
 ${following('picture', ['trust'], html`${picture(values, words)}`)}`,

@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors.ts'
 import type { JsonText } from '../../json/json.ts'
 import type { OverrideRules } from '../../permission/rules.ts'
 import type { SeenVersion } from '../../trust/acts/trust-acts.ts'
-import { readOwnOverride } from '../../trust/permissions.ts'
+import { readOwnOverride, roleDecides } from '../../trust/permissions.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import { requireRightsVersion, rightsVersion, trustVersion } from '../../trust/trust-version.ts'
@@ -151,6 +151,7 @@ async function changeLevel(
     deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
   ])
   const { trust_type: relationship } = typedOf(sent)
+  if (types.isOfMembers(trust.relationship, actor)) throw roleDecides()
   requireOfferedLevel(deps, messages, trust, relationship)
   const review = await accessReview(deps, exchange, {
     who: peerName(trust, profile, '', messages).name,
@@ -237,6 +238,7 @@ export async function changeRights(
       const override = overrideIn(fields, deps.relationships.effective(relationship, null))
       const body = override === null ? null : overrideBody(override)
       if (step === 'preview') {
+        if (deps.relationships.types.isOfMembers(relationship, actor)) throw roleDecides()
         if (body !== null) readOwnOverride(body)
         requireRightsVersion(seen, rightsVersion(trust, stored))
         return showPeer(deps, exchange, { sent: { fields, override, error: null } })

@@ -35,9 +35,9 @@ export function trustPeerPage(values: TrustPeerValues, context: PageContext): Ht
       wrongField: wrongFieldOf(values),
     },
     html`
-${following('peer', ['trust', 'subscriptions'], html`${head(values, messages)}${decision(values, messages)}`, peer.peerid)}
+${following('peer', ['trust', 'subscriptions'], html`${head(values, messages)}${decision(values, messages)}${membership(values, context)}`, peer.peerid)}
 <div class="columns"><div>
-${values.fresh_href === null || values.approval !== null ? '' : html`<section class="card">${signInAgain(values.fresh_href, messages)}</section>`}
+${values.fresh_href === null || values.approval !== null || values.is_member ? '' : html`<section class="card">${signInAgain(values.fresh_href, messages)}</section>`}
 ${following('access', ['trust', 'properties'], html`${rights(values, messages)}${accessTableView(values, messages)}`)}
 ${following('grants', ['trust'], html`${grantList(values, messages)}${approvalEnd(values, messages)}`, peer.peerid)}
 ${mayBox(values, messages)}
@@ -116,6 +116,24 @@ ${values.fresh_href === null ? '' : signInAgain(values.fresh_href, messages)}
   }</div></section>`
 }
 
+/** Leads to the page where the role of a member is given and changed. */
+function membership(values: TrustPeerValues, { messages, membersAt }: PageContext): Html | string {
+  const { trust, form_action, actor_www, version } = values
+  const { membership: words, peer } = messages
+  if (!values.is_member) return ''
+  const isAsking = trust.standing === 'waiting'
+  return html`<section class="card${isAsking ? ' urgent' : ''}" aria-labelledby="membership">
+<h2 id="membership">${words.membership}</h2>
+${isAsking && trust.desc !== '' ? html`<p>${peer.message(trust.desc)}</p>` : ''}
+<p>${isAsking ? words.asks(trust.peer.name) : words.roleDecides}</p>
+${isAsking && !trust.verified ? html`<p>${peer.unverified(trust.peer.host === '' ? trust.peer.name : trust.peer.host)}</p>` : ''}
+<div class="actions">${membersAt === null ? '' : html`<a class="button" href="${actor_www}${membersAt}?member=${encodeURIComponent(trust.peerid)}">${isAsking ? words.choose : words.change}</a>`}${
+    isAsking
+      ? html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'end', version })}<button class="quiet" type="submit">${peer.decline}</button></form>`
+      : ''
+  }</div></section>`
+}
+
 /** The form that requests another trust type: choice, review, and a typed confirmation for a powerful type. */
 function level(values: TrustPeerValues, messages: Messages): Html | string {
   const words = messages.peer
@@ -184,7 +202,8 @@ function nicknameForm(values: TrustPeerValues, { forms, peer: words }: Messages)
 /** The form that follows the peer: the owner's subscription to the peer's data. */
 function follow(values: TrustPeerValues, { peer: words }: Messages): Html | string {
   const { trust, followed, form_action } = values
-  if (trust.peer.is_app || trust.standing !== 'mutual') return ''
+  // A membership gives the group nothing to follow.
+  if (values.is_member || trust.peer.is_app || trust.standing !== 'mutual') return ''
   const { name } = trust.peer
   return html`<section class="card" aria-labelledby="follow"><h2 id="follow">${words.updates}</h2>
 ${
@@ -195,14 +214,18 @@ ${
 }</section>`
 }
 
-function rights({ trust, rights: lines, reach }: TrustPeerValues, messages: Messages): Html {
+function rights({ trust, rights: lines, reach, is_member: isMember }: TrustPeerValues, messages: Messages): Html {
   const words = messages.peer
   return html`<section class="card" aria-labelledby="may"><h2 id="may">${words.access}</h2>
-${trust.approved ? '' : html`<p>${words.noAccessYet}</p>`}
+${trust.approved || isMember ? '' : html`<p>${words.noAccessYet}</p>`}
 ${rightsList(lines)}
 ${beyond(reach, messages)}
 <p class="fine">${
-    trust.has_custom_permissions ? words.customized(trust.relationship_name) : words.byLevel(trust.relationship_name)
+    isMember
+      ? messages.membership.accessByRole
+      : trust.has_custom_permissions
+        ? words.customized(trust.relationship_name)
+        : words.byLevel(trust.relationship_name)
   }</p>
 </section>`
 }
@@ -235,7 +258,7 @@ function ending(values: TrustPeerValues, messages: Messages): Html {
   const { name, is_app: isApp } = trust.peer
   return html`<section class="endings" aria-label="${words.label}">
 ${
-  trust.approved
+  trust.approved && !values.is_member
     ? confirmation(
         values,
         {

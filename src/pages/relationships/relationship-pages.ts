@@ -28,7 +28,7 @@ import type {
 import type { Override } from '../../trust/override-store.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import { rightsVersion, trustVersion } from '../../trust/trust-version.ts'
-import { accessReview, choicesOf, ownNames } from './access-review.ts'
+import { accessReview, choicesOf, type OwnNames, ownNames } from './access-review.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
 import { pagingOf, partOf } from '../shared/paging.ts'
@@ -60,7 +60,8 @@ export async function showTrusts(
   const latestFirst = trusts.toSorted((a, b) => b.lastAccessed - a.lastAccessed || (a.peerId < b.peerId ? -1 : 1))
   const rows = await mapInTurns(latestFirst, (trust) => {
     const { peerId } = trust
-    return trustRow(deps, trust, { peer: nameOf(peerId), isCustom: custom.has(peerId) }, messages)
+    const isCustom = custom.has(peerId) && !deps.relationships.types.isOfMembers(trust.relationship, actor)
+    return trustRow(deps, trust, { peer: nameOf(peerId), isCustom }, messages)
   })
   const { selected, ...listing } = selectConnections(rows, query, `${values.actor_www}/trust`, messages)
   const paging = pagingOf(query, selected.length, rowsOnAPage)
@@ -70,6 +71,7 @@ export async function showTrusts(
     url: `${values.url}/`,
     ...listing,
     trusts: partOf(selected, paging, rowsOnAPage),
+    is_group: deps.relationships.types.hasMembers(actor),
     latest: rows.slice(0, maxInPicture),
     connection_count: rows.length,
     waiting: rows.filter(({ standing, peer }) => standing === 'waiting' && !peer.is_app),
@@ -166,15 +168,14 @@ export async function showPeer(
     deps.publications.undelivered(actor.id, peerId, maxUndelivered),
   ])
   const { trust, override, effective } = view
-  const base = deps.relationships.effective(trust.relationship, null)
-  const own = override?.rules ?? {}
-  const fields = sent?.fields ?? fieldsOf(base, own)
   const isApp = isClient(trust)
+  const isMember = deps.relationships.types.isOfMembers(trust.relationship, actor)
   const peer = peerName(trust, profile, values.actor_www, messages)
   const account = await ownNames(deps, exchange, isApp)
   const page = deps.pages.trustPeer({
     ...values,
-    trust: trustRow(deps, trust, { peer, isCustom: override !== null }, messages),
+    trust: trustRow(deps, trust, { peer, isCustom: override !== null && !isMember }, messages),
+    is_member: isMember,
     profile: profileTexts(profile, deps.config.peerProfileAttributes),
     recent: entries.map((entry) => recentAct(entry, deps.now(), messages)),
     undelivered: undelivered(subscriptions, {
@@ -186,23 +187,49 @@ export async function showPeer(
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, messages, isApp),
     access: await accessTableOf(deps, view, account, values.actor_www),
-    edits_access: asked.editsAccess,
+    edits_access: asked.editsAccess && !isMember,
     reach: reachInWords(trust.relationship, isApp, messages),
-    fieldsets: await fieldsets(fields, base, account.names, messages),
-    preview: hasPreview(sent)
-      ? await previewOf(deps, exchange, { base, before: own, after: sent.override ?? {}, fields, isApp })
-      : null,
     is_editing: sent !== null,
-    may: await mayForm(deps, exchange, view, peer.name),
+    may: await mayForm(deps, exchange, view, { who: peer.name, isMember }),
     form_action: `${values.actor_www}${path}`,
     version: trustVersion(trust, override),
     rights_version: rightsVersion(trust, override),
-    approval: trust.approved ? null : await approvalOf(deps, exchange, trust, override, peer.name),
-    grants: grantRows(own, deps.now(), messages),
-    level: isConnected(trust) ? levelForm(deps, trust, { chosen: typed.trust_type, review }, messages) : null,
+    ...(isMember ? noForms : await formsOf(deps, exchange, view, { account, sent, review, typed, who: peer.name })),
     typed,
   })
   return showPage(deps, exchange, page, refused?.status)
+}
+
+type RightsForms = Pick<TrustPeerValues, 'fieldsets' | 'preview' | 'approval' | 'grants' | 'level'>
+
+/** The role of a member decides, and the service refuses each of the forms. */
+const noForms: RightsForms = { fieldsets: [], preview: null, approval: null, grants: [], level: null }
+
+/** The forms that change the rights of a peer. */
+async function formsOf(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, PeerQuery>,
+  { trust, override }: PermissionsView,
+  { account, sent, review, typed, who }: FormsInput,
+): Promise<RightsForms> {
+  const { messages } = deps.languages.of(exchange.request)
+  const base = deps.relationships.effective(trust.relationship, null)
+  const own = override?.rules ?? {}
+  const fields = sent?.fields ?? fieldsOf(base, own)
+  const change = { base, before: own, after: sent?.override ?? {}, fields, isApp: isClient(trust) }
+  return {
+    fieldsets: await fieldsets(fields, base, account.names, messages),
+    preview: hasPreview(sent) ? await previewOf(deps, exchange, change) : null,
+    approval: trust.approved ? null : await approvalOf(deps, exchange, trust, override, who),
+    grants: grantRows(own, deps.now(), messages),
+    level: isConnected(trust) ? levelForm(deps, trust, { chosen: typed.trust_type, review }, messages) : null,
+  }
+}
+
+interface FormsInput extends Pick<PeerAnswer, 'sent' | 'review' | 'typed'> {
+  readonly account: OwnNames
+  /** Name of the peer. */
+  readonly who: string
 }
 
 const nothingAnswered: Omit<PeerAnswer, 'editsAccess'> = {
@@ -302,7 +329,7 @@ async function mayForm(
   deps: RelationshipPageDeps,
   { query, request }: PageExchange<string, PeerQuery>,
   view: PermissionsView,
-  who: string,
+  { who, isMember }: { readonly who: string; readonly isMember: boolean },
 ): Promise<TrustPeerValues['may']> {
   const { ask, target } = query
   const question = ask === undefined || target === undefined ? null : parseQuestion(`${ask}:${target}`)
@@ -312,6 +339,8 @@ async function mayForm(
     ask: ask ?? 'properties.read',
     target: target ?? '',
     answer:
-      question === null ? null : answerInWords(await deps.permissions.answer(view, question), { who, level }, messages),
+      question === null
+        ? null
+        : answerInWords(await deps.permissions.answer(view, question), { who, level, isMember }, messages),
   }
 }

@@ -1,7 +1,8 @@
 /** The form that requests a relationship with another actor (WIRE-PAGE-02), with a review before sending. */
 import { quoted, ServiceError } from '../../errors.ts'
 import { copiedAddress } from '../../trust/baseuri.ts'
-import { parseLink } from '../../trust/handshake/invitation-link.ts'
+import { type InvitationLink, parseLink } from '../../trust/handshake/invitation-link.ts'
+import type { OfferedRole } from '../../trust/handshake/peer-calls.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
 import { accessReview, choicesOf } from './access-review.ts'
@@ -49,8 +50,9 @@ export async function requestTrust(
         throw formRefusal(`the relationship is longer than ${longestRelationship} characters`)
       const link = parseLink(typed.peer_url)
       if (step === 'review' && link !== null) return await reviewInvitation(deps, exchange, typed.peer_url)
-      const url = judgeTyped(deps, exchange, typed)
-      const review = await reviewOf(deps, exchange, typed, url)
+      const offered = link === null ? null : await membershipOf(deps, link, typed.trust_type)
+      const url = judgeTyped(deps, exchange, typed, offered)
+      const review = await reviewOf(deps, exchange, typed, { url, offered })
       if (step === 'review') return showTrustNew(deps, exchange, { typed, review })
       if (sent.has('reviewed') && sent.get('reviewed') !== review.fields['reviewed']) {
         const error = pageRefusal(
@@ -87,15 +89,25 @@ export async function reviewInvitation(
         'peer_url',
       )
     const accepted = { ...typed, trust_type: found.relationship }
-    judgeTyped(deps, exchange, accepted)
-    const review = await reviewOf(deps, exchange, accepted, url)
+    judgeTyped(deps, exchange, accepted, found.membership)
     const name = shownText(found.name)
-    const who = name === '' ? review.who : `${name} (${new URL(link.baseuri).host})`
-    return await showTrustNew(deps, exchange, { typed: accepted, review: { ...review, who } })
+    const who = name === '' ? null : `${name} (${new URL(link.baseuri).host})`
+    const review = await reviewOf(deps, exchange, accepted, { url, offered: found.membership, who })
+    return await showTrustNew(deps, exchange, { typed: accepted, review })
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
     return showTrustNew(deps, exchange, { error, typed })
   }
+}
+
+/** The membership that the invitation offers now, with this trust type. Null: it offers none. */
+async function membershipOf(
+  { trusts }: RelationshipPageDeps,
+  link: InvitationLink,
+  relationship: string,
+): Promise<OfferedRole | null> {
+  const found = await trusts.invitedTo(link)
+  return found?.relationship === relationship ? found.membership : null
 }
 
 function requireOther({ baseUrl }: RelationshipPageDeps, { actor }: PageExchange, baseuri: string): void {
@@ -104,17 +116,46 @@ function requireOther({ baseUrl }: RelationshipPageDeps, { actor }: PageExchange
 }
 
 /** Returns the URL of the requested actor, or the link of its invitation. @throws ServiceError `bad_request` with the name of the field. */
-function judgeTyped(deps: RelationshipPageDeps, exchange: PageExchange, { peer_url, trust_type }: Typed): string {
-  const { types } = deps.relationships
+function judgeTyped(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange,
+  { peer_url, trust_type }: Typed,
+  offered: OfferedRole | null,
+): string {
   const address = peer_url.trim()
   if (address === '')
     throw refused('the address of the other actor is missing', (words) => words.addressMissing, 'peer_url')
   if (trust_type === '') throw refused('choose what it is to be', (words) => words.levelMissing, 'trust_type')
+  if (offered === null || !givesNothing(deps, trust_type)) requireOffered(deps, exchange, trust_type)
+  const url = actorAt(address)
+  const baseuri = rootOf(url)
+  if (baseuri === null)
+    throw refused('the url is not the address of an actor', (words) => words.addressInvalid, 'peer_url')
+  requireOther(deps, exchange, baseuri)
+  return url
+}
+
+/** Whether a group gets nothing here by the type of its members, as it is unknown here or known as such. */
+function givesNothing({ relationships: { types } }: RelationshipPageDeps, relationship: string): boolean {
+  const type = types.find(relationship)
+  return type === undefined || type.membersOf !== undefined
+}
+
+/** @throws ServiceError `bad_request` for a type that people do not give each other on this page. */
+function requireOffered(deps: RelationshipPageDeps, exchange: PageExchange, trust_type: string): void {
+  const { types } = deps.relationships
   if (types.find(trust_type) === undefined)
     throw refused(
       `the kind of relationship ${quoted(trust_type)} does not exist`,
       (words) => words.levelUnknown(trust_type),
       'trust_type',
+    )
+  if (types.find(trust_type)?.membersOf !== undefined)
+    throw pageRefusal(
+      'bad_request',
+      'Cannot ask for this relationship: a membership begins with an invitation of the group',
+      ({ membership }) => membership.byInvitation,
+      { field: 'trust_type' },
     )
   const name = trustTypeName(types, trust_type)
   if (types.needsConfirmation(trust_type))
@@ -125,12 +166,6 @@ function judgeTyped(deps: RelationshipPageDeps, exchange: PageExchange, { peer_u
     )
   if (!choicesOf(deps, deps.languages.of(exchange.request).messages).some((choice) => choice.name === trust_type))
     throw refused(`“${name}” is for apps`, (words) => words.levelForApps(name), 'trust_type')
-  const url = actorAt(address)
-  const baseuri = rootOf(url)
-  if (baseuri === null)
-    throw refused('the url is not the address of an actor', (words) => words.addressInvalid, 'peer_url')
-  requireOther(deps, exchange, baseuri)
-  return url
 }
 
 /** The root address of the actor at a URL, which may be the link of an invitation. */
@@ -143,7 +178,11 @@ async function reviewOf(
   deps: RelationshipPageDeps,
   exchange: PageExchange,
   typed: Typed,
-  url: string,
+  {
+    url,
+    offered,
+    who = null,
+  }: { readonly url: string; readonly offered: OfferedRole | null; readonly who?: string | null },
 ): ReturnType<typeof accessReview> {
   const { actor } = exchange
   const known = await knownAt(deps, exchange, url)
@@ -156,12 +195,14 @@ async function reviewOf(
         ])
   return accessReview(deps, exchange, {
     who:
-      known === undefined
+      who ??
+      (known === undefined
         ? (rootOf(url) ?? url)
-        : peerName(known, profile, '', deps.languages.of(exchange.request).messages).name,
+        : peerName(known, profile, '', deps.languages.of(exchange.request).messages).name),
     relationship: typed.trust_type,
     override: known === undefined ? null : (overrides?.get(known.peerId) ?? null),
     isApp: false,
+    offered,
     fields: { ...typed, step: 'send' },
   })
 }

@@ -84,9 +84,9 @@ function reviewed(values: TrustNewValues, review: AccessReview, messages: Messag
 <h2 id="review">${words.before}</h2>
 ${reviewView(review, messages)}
 ${typed.description === '' ? '' : html`<p>${words.messageIs(typed.description)}</p>`}
-<p class="fine">${words.notSent}</p>
+<p class="fine">${review.membership === null ? words.notSent : messages.membership.notSent}</p>
 ${values.fresh_href === null ? '' : signInAgain(values.fresh_href, messages)}
-<div class="actions">${values.fresh_href === null ? html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(fields)}<button type="submit">${words.send}</button></form>` : ''}
+<div class="actions">${values.fresh_href === null ? html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(fields)}<button type="submit">${review.membership === null ? words.send : messages.membership.send}</button></form>` : ''}
 <form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ ...fields, step: 'edit' })}<button class="quiet" type="submit">${words.back}</button></form></div>
 </section>`
 }

@@ -9,9 +9,15 @@ import type { MayAnswer } from './values.ts'
 interface Asked {
   readonly who: string
   readonly level: string
+  /** True when the rights of the peer follow from its role. */
+  readonly isMember: boolean
 }
 
-export function answerInWords(explanation: Explanation, { who, level }: Asked, messages: Messages): MayAnswer {
+export function answerInWords(
+  explanation: Explanation,
+  { who, level, isMember }: Asked,
+  messages: Messages,
+): MayAnswer {
   const { allowed, operation, target } = explanation
   const { rights, check, because } = messages
   const verb = verbOf(operation, messages)
@@ -23,11 +29,13 @@ export function answerInWords(explanation: Explanation, { who, level }: Asked, m
     allowed,
     sentence: (allowed ? check.can : check.cannot)(who, verb, target),
     because: [
-      reasonInWords(decided, level, messages),
+      isMember && decided.rule.source === 'override'
+        ? messages.membership.byRole(allowed)
+        : reasonInWords(decided, level, messages),
       ...(isOther ? [because.decidedAs(verbOf(decided.operation, messages), decided.target)] : []),
       ...(explanation.needs_approval === true ? [because.needsApproval] : []),
     ].join(' '),
-    to_change: changeInWords(decided, level, messages),
+    to_change: isMember ? messages.membership.toChange : changeInWords(decided, level, messages),
   }
 }
 

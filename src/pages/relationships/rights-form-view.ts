@@ -18,7 +18,7 @@ export function rightsList(lines: readonly RightsLine[]): Html {
 }
 
 export function rightsForm(values: TrustPeerValues, messages: Messages): Html | string {
-  if (values.fresh_href !== null) return ''
+  if (values.is_member || values.fresh_href !== null) return ''
   const words = messages.editAccess
   const { fieldsets, is_editing, preview, form_action, trust, rights_version } = values
   return html`<details class="card" id="change"${is_editing ? html` open` : ''}><summary>${words.title}</summary>

@@ -78,6 +78,8 @@ export interface TrustListValues extends ActorPageValues {
   readonly search: string
   /** Number of all relationships. `paging.total` is the number of those that fit the search and the kind. */
   readonly connection_count: number
+  /** True for a group, which has members. */
+  readonly is_group: boolean
   /** The relationships with the latest contact, for the picture. */
   readonly latest: readonly TrustRow[]
   readonly kinds: readonly ListingFilter[]
@@ -106,6 +108,24 @@ export interface DataAccess {
   readonly more: number
 }
 
+/** A role of the members of a group, with its rights at the group. */
+export interface RoleRow {
+  readonly name: string
+  /** In one phrase; empty without one. */
+  readonly description: string
+  /** The rights that the role grants. */
+  readonly rights: readonly RightsLine[]
+}
+
+/** A membership that an invitation offers. */
+export interface OfferedMembership {
+  /** Name of the group, or its address without a name. */
+  readonly group: string
+  /** The kind of the group, such as `Sports club`. */
+  readonly kind: string
+  readonly role: RoleRow
+}
+
 /** The rights that a peer would get, shown before the owner gives them. */
 export interface AccessReview {
   /** Name of the peer, or its address while the name is unknown. */
@@ -115,6 +135,8 @@ export interface AccessReview {
   readonly rights: readonly RightsLine[]
   readonly reach: readonly string[]
   readonly now: readonly DataAccess[]
+  /** The membership that the peer gives in return; null for another relationship. */
+  readonly membership: OfferedMembership | null
   /** True when the form has a field `confirmation` for the peer's name or address. */
   readonly needs_confirmation: boolean
   /** Hidden fields of the form that executes the reviewed change. */
@@ -227,6 +249,8 @@ export interface AccessTable {
 
 export interface TrustPeerValues extends ActorPageValues {
   readonly trust: TrustRow
+  /** True for a member of this group, whose permissions follow from the role alone. */
+  readonly is_member: boolean
   /** The peer's profile by property name, in its own words. */
   readonly profile: readonly (readonly [name: string, text: string])[]
   readonly rights: readonly RightsLine[]

@@ -48,6 +48,8 @@ export interface PageContext {
   readonly navigation: Navigation
   /** Path of the page that invites people. Null: no feature has one. */
   readonly invitesAt: string | null
+  /** Path of the page of the members of a group. Null: no feature has one. */
+  readonly membersAt: string | null
   /** The messages in the language of the page. */
   readonly messages: Messages
 }

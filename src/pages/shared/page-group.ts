@@ -11,6 +11,8 @@ export interface PageGroup {
   readonly after?: string
   /** Path of a page that invites people. The pages of relationships and first steps link to it. */
   readonly invitesAt?: string
+  /** Path of the page of the members of a group. The pages of relationships link to it. */
+  readonly membersAt?: string
   readonly pages: readonly PageDefinition[]
   /** Style sheets that the views name. */
   readonly styles?: readonly Asset[]

@@ -30,12 +30,13 @@ export function pageSet(
 ): PageSet {
   const navigation = groups.flatMap(({ section }) => (section === undefined ? [] : [section]))
   const invitesAt = groups.find((group) => group.invitesAt !== undefined)?.invitesAt ?? null
+  const membersAt = groups.find((group) => group.membersAt !== undefined)?.membersAt ?? null
   const definitions = groups.flatMap(({ pages }) => pages)
   const views = Object.fromEntries(
     definitions.map(({ name, view, template }): [string, View<never>] => {
       const builtIn = (values: never): Html => {
         const { language }: SiteValues = values
-        return view(values, { navigation, invitesAt, messages: languages.find(language).messages })
+        return view(values, { navigation, invitesAt, membersAt, messages: languages.find(language).messages })
       }
       return [name, templates?.find(template) ?? builtIn]
     }),

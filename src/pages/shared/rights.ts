@@ -39,6 +39,13 @@ export function rightsInWords(rules: EffectiveRules, messages: Messages, isClien
   )
 }
 
+/** The rights that a role grants at a group, whose data are its own. */
+export function roleRights(rules: EffectiveRules, messages: Messages): readonly RightsLine[] {
+  const { rights, membership } = messages
+  const ofGroup = { ...messages, rights: { ...rights, mayChangeData: membership.mayChangeData } }
+  return rightsInWords(rules, ofGroup, false).filter(({ is_granted: isGranted }) => isGranted)
+}
+
 const forClients: ReadonlySet<RuledCategory> = new Set(['tools', 'prompts'])
 
 /** A warning in each line, for owners who read only that line. */

@@ -1,4 +1,6 @@
 /** Requests to the peer during a handshake. */
+import { ServiceError } from '../../errors.ts'
+import type { OverrideRules } from '../../permission/rules.ts'
 import { isRefusal } from '../../outbox/policy.ts'
 import type { Timers } from '../../timers.ts'
 import { isObject, type JsonText, members, normalize, stringValue } from '../../json/json.ts'
@@ -6,6 +8,7 @@ import type { PeerClient, PeerOutcome } from '../../peer/peer-client.ts'
 import { isAccepted } from '../../peer/ingress.ts'
 import { sameSecret } from '../../secret/hash.ts'
 import { idAt, trustUrl } from '../baseuri.ts'
+import { readOverride } from '../permissions.ts'
 import { keptOwn, settledById } from './incoming-request.ts'
 
 /** Delays before the second and the third attempt to read the peer's metadata. */
@@ -33,6 +36,18 @@ export interface OfferedRelationship {
   readonly relationship: string
   /** Name that the inviting person chose; empty without one. */
   readonly name: string
+  /** The membership of an invitation to a group. Null: another relationship. */
+  readonly membership: OfferedRole | null
+}
+
+/** A role at a group, as the group states it. */
+export interface OfferedRole {
+  /** Name of the kind of the group. */
+  readonly kind: string
+  readonly role: string
+  /** In one phrase; empty without one. */
+  readonly description: string
+  readonly rules: OverrideRules
 }
 
 /** URL of this relationship at the peer, with the credential for it. */
@@ -88,7 +103,8 @@ export class TrustCalls {
     if (outcome.kind !== 'answered' || outcome.status !== 200) return null
     const fields = objectIn(outcome.body)
     const relationship = textIn(fields, 'relationship')
-    return relationship === null ? null : { relationship, name: textIn(fields, 'name') ?? '' }
+    if (relationship === null) return null
+    return { relationship, name: textIn(fields, 'name') ?? '', membership: membershipIn(fields?.get('membership')) }
   }
 
   /** Whether the peer accepted the request but ignored its secret, because the peer's own request wins. */
@@ -135,6 +151,19 @@ function readMeta(outcome: PeerOutcome, baseuri: string): Meta {
   const type = textIn(fields, 'type')
   if (id === null || type === null) return { failed: 'its metadata is not a JSON object with id and type' }
   return id === idAt(baseuri) ? { id, type } : { failed: 'its metadata names another actor' }
+}
+
+/** Null: no membership, or one whose permissions cannot be read. */
+function membershipIn(json: JsonText | undefined): OfferedRole | null {
+  const fields = json === undefined || !isObject(json) ? null : members(json)
+  const [kind, role, permissions] = [textIn(fields, 'kind'), textIn(fields, 'role'), fields?.get('permissions')]
+  if (kind === null || role === null || permissions === undefined) return null
+  try {
+    return { kind, role, description: textIn(fields, 'description') ?? '', rules: readOverride(permissions).rules }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    return null
+  }
 }
 
 function objectIn(body: string): ReadonlyMap<string, JsonText> | null {

@@ -68,9 +68,9 @@ export async function showInvite(
             level: trustTypeName(types, created.invitation.relationship),
             ends: momentOf(created.invitation.endsAt, created.invitation.createdAt, messages),
           },
-    invitations: invitations.map(({ invitationId, relationship, nickname, endsAt }) => ({
+    invitations: invitations.map(({ invitationId, relationship, nickname, role, endsAt }) => ({
       id: invitationId,
-      level: trustTypeName(types, relationship),
+      level: `${trustTypeName(types, relationship)}${role === null ? '' : `: ${role}`}`,
       nickname: visible(nickname),
       ends: momentOf(endsAt, now, messages),
     })),

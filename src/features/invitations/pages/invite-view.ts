@@ -36,7 +36,8 @@ ${openInvitations(values, messages)}`,
   )
 }
 
-function createdCard({ url, level, ends }: NonNullable<TrustInviteValues['created']>, messages: Messages): Html {
+/** The link of a new invitation, which no later page shows. */
+export function createdCard({ url, level, ends }: NonNullable<TrustInviteValues['created']>, messages: Messages): Html {
   const { invite: words } = messages
   return html`<section class="card urgent" id="created-invitation" role="status" tabindex="-1" autofocus aria-labelledby="created-title"><h2 id="created-title">${words.created}</h2>
 <p>${words.createdText(level, momentView(ends))}</p>
@@ -79,12 +80,17 @@ ${formField({
   error: errorOf('nickname'),
   attributes: { autocomplete: 'off', maxlength: String(longestNickname) },
 })}
-${selectField(
-  { id: 'days', name: 'days', label: words.valid, value: typed.days, error: errorOf('days') },
-  invitationDays.map((value) => ({ value, label: words.days(Number(value)) })),
-)}
+${daysField(typed.days, errorOf('days'), messages)}
 <p class="fine">${inviter === '' ? words.withoutName : words.theySee(inviter)}</p>
 <button type="submit">${words.create}</button></form>`
+}
+
+/** The choice of the days for which an invitation is valid. */
+export function daysField(days: string, error: string | null, { invite: words }: Messages): Html {
+  return selectField(
+    { id: 'days', name: 'days', label: words.valid, value: days, error },
+    invitationDays.map((value) => ({ value, label: words.days(Number(value)) })),
+  )
 }
 
 function openInvitations(values: TrustInviteValues, { invite: words }: Messages): Html | string {

@@ -4,23 +4,29 @@ import type { Messages } from '../../../pages/languages/language.ts'
 import { copyButton } from '../../../pages/shared/forms.ts'
 import { page, type PageContext } from '../../../pages/shared/layout.ts'
 import type { Html } from '../../../pages/shared/values.ts'
-import { beyond } from '../../../pages/relationships/access-review-view.ts'
+import { beyond, membershipView } from '../../../pages/relationships/access-review-view.ts'
 import { rightsList } from '../../../pages/relationships/rights-form-view.ts'
 import { connectionStyle } from '../../../pages/relationships/style.ts'
 import type { InvitedValues } from './values.ts'
 
 export function invitedPage(values: InvitedValues, { messages }: PageContext): Html {
   const { invited: words } = messages
-  const { inviter, level, rights, reach, name } = values
+  const { inviter, level, membership, rights, reach, name } = values
   const title = inviter === '' ? words.title(name) : words.titleFrom(inviter, name)
   return page(
     { ...values, title, messages, styles: [connectionStyle] },
     html`
 <section class="card">
 <h1>${title}</h1>
-<p class="lead">${words.text(level)}</p>
+${
+  membership === null
+    ? html`<p class="lead">${words.text(level)}</p>
 ${rightsList(rights)}
-${beyond(reach, messages)}
+${beyond(reach, messages)}`
+    : html`${membershipView(membership, messages)}
+<p><strong>${messages.membership.oneWay}</strong></p>
+<p class="fine">${words.nothingYet}</p>`
+}
 ${next(values, messages)}
 </section>
 <section class="notes">

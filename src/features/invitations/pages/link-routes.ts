@@ -13,6 +13,20 @@ const shownSchema = {
     relationship: text,
     name: { ...text, description: 'The display name of its owner; absent without one' },
     ends_at: { ...text, format: 'date-time' },
+    membership: {
+      type: 'object',
+      required: ['kind', 'role', 'description', 'permissions'],
+      properties: {
+        kind: { ...text, description: 'The name of the kind of the group' },
+        role: text,
+        description: text,
+        permissions: {
+          type: 'object',
+          description: 'What the role grants at the group, like the permissions of a peer',
+        },
+      },
+      description: 'The membership of an invitation to a group; absent for others',
+    },
   },
 } as const
 

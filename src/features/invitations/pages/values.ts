@@ -2,7 +2,7 @@
 import type { RightsLine } from '../../../pages/shared/rights.ts'
 import type { Moment } from '../../../pages/shared/time.ts'
 import type { ActorPageValues, SiteValues } from '../../../pages/shared/values.ts'
-import type { TrustTypeChoice } from '../../../pages/relationships/values.ts'
+import type { OfferedMembership, TrustTypeChoice } from '../../../pages/relationships/values.ts'
 
 /** Days that the form offers. */
 export const invitationDays = ['1', '7', '30'] as const
@@ -45,6 +45,8 @@ export interface InvitedValues extends SiteValues {
   readonly inviter: string
   /** Display name of the trust type. */
   readonly level: string
+  /** The membership of the invited person; null for another relationship. */
+  readonly membership: OfferedMembership | null
   /** The rights that the invited person gets. */
   readonly rights: readonly RightsLine[]
   /** Additional access that the type gives besides the data. */

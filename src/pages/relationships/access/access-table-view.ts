@@ -16,15 +16,22 @@ export function accessTableView(values: TrustPeerValues, messages: Messages): Ht
   if (access === null) return ''
   const isEditing = values.edits_access && values.fresh_href === null
   const level = trust.relationship_name
-  const data = { label: words.data, columns: [words.view, words.edit, words.remove, words.subscribe], level, isEditing }
-  const calls = { label: words.calls, columns: [words.use], level, isEditing }
+  const owner = values.is_member ? messages.membership.role : words.you
+  const data = {
+    label: words.data,
+    columns: [words.view, words.edit, words.remove, words.subscribe],
+    level,
+    owner,
+    isEditing,
+  }
+  const calls = { label: words.calls, columns: [words.use], level, owner, isEditing }
   const tables = html`${table(access.data, data, words)}
 ${table(access.calls, calls, words)}
 ${access.more === 0 ? '' : html`<p class="fine">${words.more(access.more)}</p>`}`
   const title = html`<h2 id="access-title">${words.title(trust.peer.name)}</h2>`
   if (!isEditing)
     return html`<section aria-labelledby="access-title"><div class="head">${title}
-${values.fresh_href === null ? html`<p class="actions"><a class="button quiet" href="${form_action}?edit=access#access-title">${icon('pencil')} ${words.change}</a></p>` : ''}</div>
+${values.fresh_href === null && !values.is_member ? html`<p class="actions"><a class="button quiet" href="${form_action}?edit=access#access-title">${icon('pencil')} ${words.change}</a></p>` : ''}</div>
 ${tables}</section>`
   return html`<section aria-labelledby="access-title">${title}
 <p class="fine">${words.choicesText(level)}</p>
@@ -38,6 +45,8 @@ interface TableForm {
   readonly columns: readonly string[]
   /** Name of the access level. */
   readonly level: string
+  /** Who sets access besides the level: the owner, or the role of a member. */
+  readonly owner: string
   readonly isEditing: boolean
 }
 
@@ -49,9 +58,9 @@ function table(rows: readonly AccessRow[], form: TableForm, words: Words): Html 
 `
 }
 
-function rowView(row: AccessRow, { level, isEditing }: TableForm, words: Words): Html {
+function rowView(row: AccessRow, { level, owner, isEditing }: TableForm, words: Words): Html {
   const { name, href, cells, set_by } = row
-  const by = { you: words.you, level, no_rule: words.noRule }[set_by]
+  const by = { you: owner, level, no_rule: words.noRule }[set_by]
   return html`<tr><th scope="row">${href === '' ? visible(name) : html`<a href="${href}">${visible(name)}</a>`}</th>${isEditing ? choiceView(row, words) : ''}${cells.map((cell) => cellView(cell, words))}<td>${by}</td></tr>
 `
 }
