@@ -27,8 +27,8 @@ export interface ImportDeps
   readonly isDryRun: boolean
   /** Actors that come in at the same time. */
   readonly lanes: number
-  /** Called after each page of actors, with the number of actors so far. */
-  readonly progress?: (actors: number) => void
+  /** Called after each page of actors, with the number of actors so far and of all. */
+  readonly progress?: (actors: number, total: number) => void
 }
 
 export interface ImportProblem {
@@ -94,10 +94,11 @@ class ActorImport {
     await this.#sharedClients()
     for (const { id, rows } of await source.repeatedActors())
       this.#report(id, `the database has ${rows} rows of this actor, and the oldest one counts`)
+    const total = await source.countActors()
     for (let after = ''; ; ) {
       const page = await source.actorsAfter(after, pageActors)
       await this.#page(page.filter(({ id }, index) => !id.startsWith('_') && id !== page[index - 1]?.id))
-      progress?.(this.#actors)
+      progress?.(this.#actors, total)
       if (page.length < pageActors) break
       after = page.at(-1)?.id ?? ''
     }
@@ -252,9 +253,11 @@ class ActorImport {
     completion: Completion,
   ): Promise<Readonly<Record<string, number>>> {
     const { passphrase } = completion.actor
+    // The progress of an import counts actors, not the records of one.
+    const { progress: _progress, ...deps } = this.#deps
     const { restored } = await restoreActor(
       {
-        ...this.#deps,
+        ...deps,
         ...(passphrase === '' ? {} : { passphrase }),
         hasMissedChanges: false,
         completing: (tx) => completeActor(tx, this.#deps, completion),

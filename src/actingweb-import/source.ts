@@ -130,6 +130,14 @@ export class SourceDatabase {
     return rows.map(({ created, ...actor }) => ({ ...actor, createdAt: created === null ? 0 : Number(created) }))
   }
 
+  /** The number of actors that `actorsAfter` reads, each once. */
+  async countActors(): Promise<number> {
+    const [row] = await this.#rows<{ actors: number }>(
+      `SELECT CAST(COUNT(DISTINCT id) AS INTEGER) AS actors FROM ${this.#in}actors WHERE id NOT LIKE '\\_%'`,
+    )
+    return row?.actors ?? 0
+  }
+
   /** The actors with several rows, which only tables without their primary key have. */
   repeatedActors(): Promise<{ readonly id: string; readonly rows: number }[]> {
     return this.#rows(

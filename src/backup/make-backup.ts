@@ -36,12 +36,14 @@ export interface BackupOptions {
   /** The newest complete backup beside this one. Null: none. */
   readonly earlier?: BackupFolder | null
   readonly signal?: AbortSignal
-  readonly progress?: (files: number) => void
+  readonly progress?: (files: number, total: number) => void
 }
 
 interface CopiedDatabase
   extends Pick<BackupFacts, 'dialect' | 'schema' | 'incarnation' | 'actors' | 'database' | 'tables'> {
   readonly list: BackupPart
+  /** The number of files in the list. */
+  readonly listed: number
 }
 
 /**
@@ -64,7 +66,7 @@ export async function makeBackup(deps: BackupDeps, path: string, options: Backup
   const hold = await ObjectHold.begin(deps)
   try {
     const copiedAt = now()
-    const { list, ...database } = await (store.dialect === 'sqlite'
+    const { list, listed, ...database } = await (store.dialect === 'sqlite'
       ? copySqlite(deps, folder, copiedAt)
       : copyPostgres(deps, folder))
     if (!deps.hasFiles && list.bytes > 0)
@@ -76,7 +78,13 @@ export async function makeBackup(deps: BackupDeps, path: string, options: Backup
       signal?.throwIfAborted()
       hold.check()
     }
-    const { count, bytes, missing } = await copyContents({ bytes: deps.bytes, folder, earlier, check, progress })
+    const { count, bytes, missing } = await copyContents({
+      bytes: deps.bytes,
+      folder,
+      earlier,
+      check,
+      progress: (done) => progress(done, listed),
+    })
     check()
     await removeUnlisted(folder)
     const facts: BackupFacts = {
@@ -126,16 +134,16 @@ async function describe(
   q: Queries,
   folder: BackupFolder,
   deps: BackupDeps,
-): Promise<Pick<CopiedDatabase, 'schema' | 'incarnation' | 'actors' | 'list'>> {
+): Promise<Pick<CopiedDatabase, 'schema' | 'incarnation' | 'actors' | 'list' | 'listed'>> {
   const { actors = 0 } = (await q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor')) ?? {}
   const schema = await schemaOf(q, deps)
   const incarnation = (await findIncarnation(q))?.id ?? 'none'
-  return {
-    schema,
-    incarnation,
-    actors,
-    list: await folder.put(fileList, listText(neededObjects(q, deps.tables))),
-  }
+  let listed = 0
+  const list = await folder.put(
+    fileList,
+    listText(neededObjects(q, deps.tables), () => (listed += 1)),
+  )
+  return { schema, incarnation, actors, list, listed }
 }
 
 function knownMigrations({ featureMigrations = [] }: BackupDeps): readonly Migration[] {
@@ -162,9 +170,10 @@ async function schemaOf(q: Queries, deps: BackupDeps): Promise<BackupFacts['sche
   )
 }
 
-async function* listText(objects: AsyncIterable<ListedObject>): AsyncGenerator<Uint8Array, void> {
+async function* listText(objects: AsyncIterable<ListedObject>, onObject: () => void): AsyncGenerator<Uint8Array, void> {
   let text = ''
   for await (const one of objects) {
+    onObject()
     text += `${JSON.stringify(one)}\n`
     if (text.length < 65_536) continue
     yield Buffer.from(text)

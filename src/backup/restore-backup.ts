@@ -44,13 +44,13 @@ export interface RestoredBackup {
  */
 export async function verifyBackup(
   path: string,
-  progress: (files: number) => void = () => {},
+  progress: (files: number, total: number) => void = () => {},
 ): Promise<{ readonly facts: BackupFacts; readonly damagedFiles: readonly string[] }> {
   const folder = new BackupFolder(path)
   const facts = await folder.facts()
   await verifyDatabase(folder, facts)
   const lacking = new Set(facts.files.missing)
-  const found = await damagedContents(folder, progress)
+  const found = await damagedContents(folder, (done) => progress(done, facts.files.count))
   return { facts, damagedFiles: found.filter((object) => !lacking.has(object)) }
 }
 
@@ -67,7 +67,7 @@ async function verifyDatabase(folder: BackupFolder, { database, tables, files }:
 export async function restoreBackup(
   target: RestoreTarget,
   path: string,
-  progress: (files: number) => void = () => {},
+  progress: (files: number, total: number) => void = () => {},
 ): Promise<RestoredBackup> {
   const folder = new BackupFolder(path)
   const facts = await folder.facts()
@@ -81,7 +81,10 @@ export async function restoreBackup(
   await verifyDatabase(folder, facts)
   await (dialect === 'sqlite' ? requireOwnSchema(folder, migrations) : requireTables(folder, facts, migrations))
   const restoreFiles = async (): Promise<number> =>
-    restoreContents(folder, target.bytes, { missing: new Set(facts.files.missing), progress })
+    restoreContents(folder, target.bytes, {
+      missing: new Set(facts.files.missing),
+      progress: (done) => progress(done, facts.files.count),
+    })
   const files = await (dialect === 'sqlite'
     ? restoreSqlite(sqlitePath(target.url), folder, restoreFiles)
     : restorePostgres({ ...target, migrations }, { folder, facts }, restoreFiles))

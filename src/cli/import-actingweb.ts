@@ -109,7 +109,7 @@ async function run(
         lanes,
         tokens,
         now,
-        progress: progressTo(process.stderr, 'actors', 1000),
+        progress: progressTo(process.stderr, 'actors'),
       }),
     )
   } finally {

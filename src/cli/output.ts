@@ -63,14 +63,31 @@ export function sizeText(bytes: number): string {
   return `${size.toFixed(digits)} ${unit === 0 && bytes === 1 ? 'byte' : units[unit]}`
 }
 
-/** Prints a line of progress after each `every` things. */
-export function progressTo(stream: NodeJS.WriteStream, things: string, every = 100_000): (done: number) => void {
-  let next = every
-  return (done) => {
-    if (done < next) return
-    next = done + every
-    print(`${done} ${things}`, stream)
+/** @param total The number at the end. Absent: unknown. */
+export type Progress = (done: number, total?: number) => void
+
+const progressEveryMs = 5000
+
+/** Prints a line of progress every five seconds: the number of things, their rate, and the time left when the total is known. */
+export function progressTo(stream: Stream, things: string, now: () => number = () => performance.now()): Progress {
+  const begunAt = now()
+  let printedAt = begunAt
+  return (done, total) => {
+    const at = now()
+    if (at - printedAt < progressEveryMs) return
+    printedAt = at
+    const perSecond = (done * 1000) / (at - begunAt)
+    const rate = `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)} per second`
+    const left = total === undefined || done === 0 ? '' : `, ${durationText((total - done) / perSecond)} left`
+    print(`${done}${total === undefined ? '' : ` of ${total}`} ${things}, ${rate}${left}`, stream)
   }
+}
+
+/** `48 s`, `12 min` or `3.5 h`. */
+function durationText(seconds: number): string {
+  if (seconds < 100) return `${Math.ceil(seconds)} s`
+  if (seconds < 6000) return `${Math.ceil(seconds / 60)} min`
+  return `${(seconds / 3600).toFixed(1)} h`
 }
 
 /** The peers that learn an address of this service, by state. */

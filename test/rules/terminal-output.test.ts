@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { print, printable, printableJson, printText } from '../../src/cli/output.ts'
+import { print, printable, printableJson, printText, progressTo } from '../../src/cli/output.ts'
 import { App } from '../../src/troupe.ts'
 import { Workplace } from '../support/program.ts'
 import { seeded } from '../support/random.ts'
@@ -94,6 +94,73 @@ describe('a command', () => {
       // The archive itself, with escapes on a terminal.
       "src/cli/actors/archive-actor.ts: if (!process.stdout.write(process.stdout.isTTY ? printableJson(text) : text)) await once(process.stdout, 'drain')",
     ])
+  })
+})
+
+describe('the progress of a long command', () => {
+  /** Reports numbers of things at times in milliseconds. Returns the printed lines. */
+  const linesOf = (reports: readonly [at: number, done: number, total?: number][]): readonly string[] => {
+    let at = 1_000_000
+    const text = written((to) => {
+      const progress = progressTo(to, 'files', () => at)
+      for (const [since, done, total] of reports) {
+        at = 1_000_000 + since
+        progress(done, total)
+      }
+    })
+    return text.split('\n').slice(0, -1)
+  }
+
+  it('is a line at most every five seconds, with the rate and the time left', () => {
+    assert.deepEqual(
+      linesOf([
+        [4999, 3999, 20_000],
+        [5000, 4000, 20_000],
+        [9999, 8000, 20_000],
+        [10_000, 10_000, 20_000],
+        [20_000, 19_999, 20_000],
+      ]),
+      [
+        '4000 of 20000 files, 800 per second, 20 s left',
+        '10000 of 20000 files, 1000 per second, 10 s left',
+        '19999 of 20000 files, 1000 per second, 1 s left',
+      ],
+    )
+  })
+
+  it('names minutes and hours that are left, and slow rates with a fraction', () => {
+    assert.deepEqual(
+      linesOf([
+        [10_000, 25, 525],
+        [20_000, 25, 525],
+        [40_000, 30, 30_030],
+      ]),
+      [
+        '25 of 525 files, 2.5 per second, 4 min left',
+        '25 of 525 files, 1.3 per second, 7 min left',
+        '30 of 30030 files, 0.8 per second, 11.1 h left',
+      ],
+    )
+  })
+
+  it('names no time while the total or the rate is unknown', () => {
+    assert.deepEqual(
+      linesOf([
+        [5000, 500],
+        [10_000, 0, 100],
+      ]),
+      ['500 files, 100 per second', '0 of 100 files, 0.0 per second'],
+    )
+  })
+
+  it('is silent for a command that takes less than five seconds', () => {
+    assert.deepEqual(
+      linesOf([
+        [0, 1],
+        [4000, 1_000_000, 1_000_000],
+      ]),
+      [],
+    )
   })
 })
 

@@ -30,7 +30,7 @@ async function make(folder: string, isJson: boolean): Promise<number> {
       return await makeBackup(
         { store, now: store.now, url: config.database, bytes, hasFiles: hasFileStorage(config), ...projectTables() },
         folder,
-        { progress: progressTo(process.stderr, 'files', 10_000) },
+        { progress: progressTo(process.stderr, 'files') },
       )
     } finally {
       await bytes.close()
@@ -49,7 +49,7 @@ async function make(folder: string, isJson: boolean): Promise<number> {
 }
 
 async function verify(folder: string, isJson: boolean): Promise<number> {
-  const { facts, damagedFiles } = await verifyBackup(folder, progressTo(process.stderr, 'files', 10_000))
+  const { facts, damagedFiles } = await verifyBackup(folder, progressTo(process.stderr, 'files'))
   if (isJson) printJson({ ...facts, damaged_files: damagedFiles })
   else {
     nameAll('damaged', damagedFiles)
@@ -74,7 +74,7 @@ export async function restore(args: readonly string[]): Promise<number> {
     featureMigrations: projectTables().featureMigrations,
   }
   try {
-    const { facts, files } = await restoreBackup(target, folder, progressTo(process.stderr, 'files', 10_000))
+    const { facts, files } = await restoreBackup(target, folder, progressTo(process.stderr, 'files'))
     const keysFit = config.secretKeys === null ? null : await keysFitIn(config)
     if (options.json === true) printJson({ ...facts, restored_files: files, keys_fit: keysFit })
     else {
