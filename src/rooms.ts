@@ -279,6 +279,8 @@ export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: 
     rooms.dataHooks.settled(),
     rooms.contacts.settled(),
     rooms.sessionUses.settled(),
+    rooms.basicUses.stop(),
+    rooms.rankings.stop(),
     rooms.purge.stop(),
     rooms.removedLists.stop(),
     rooms.history.stop(),

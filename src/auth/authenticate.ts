@@ -4,6 +4,7 @@ import { normalizeCreator } from '../actor/actor.ts'
 import type { Passphrases } from '../actor/passphrases.ts'
 import { ServiceError } from '../errors.ts'
 import type { FailedAttempts, Source } from '../rate-limit/failed-attempts.ts'
+import type { BasicUses } from './basic-uses.ts'
 import { anonymous, type Caller, type Via } from '../caller.ts'
 import type { Credential } from './credentials.ts'
 
@@ -32,6 +33,7 @@ export interface AuthenticationDeps {
   /** Returns the creator that the actor had before its owner verified another one. Basic credentials may still name it. */
   readonly formerCreatorOf: (actor: Actor) => Promise<string | null> | null
   readonly failedAttempts: FailedAttempts
+  readonly basicUses: Pick<BasicUses, 'note'>
   /** The realm in the `WWW-Authenticate` challenge. */
   readonly realm: string
   /** Returns the challenge that says where a program gets a token for the actor. Null when the service issues none. */
@@ -91,7 +93,15 @@ export class Authentication {
       return (former !== null && this.#fits(actor, former, first, rest)) || present
     }
     const verdict = this.#deps.failedAttempts.judge('passphrase', actor, source, isRight)
-    return verdict instanceof Promise ? verdict.then(creatorOf) : creatorOf(verdict)
+    return verdict instanceof Promise
+      ? verdict.then((known) => this.#creatorOf(known, actor))
+      : this.#creatorOf(verdict, actor)
+  }
+
+  #creatorOf(isRight: boolean, { id }: Actor): Caller {
+    if (!isRight) throw refused()
+    this.#deps.basicUses.note(id)
+    return { kind: 'creator', via: 'basic' }
   }
 
   #fits(actor: Actor, creator: string, first: string, rest: string): boolean {
@@ -116,11 +126,6 @@ export class Authentication {
     await failedAttempts.failed('secret', actor, source)
     throw refused()
   }
-}
-
-function creatorOf(isRight: boolean): Caller {
-  if (!isRight) throw refused()
-  return { kind: 'creator', via: 'basic' }
 }
 
 /** Splits credentials after as many colons as the creator contains. RFC 7617 would split at the first colon. */

@@ -238,8 +238,9 @@ troupe actors seed <module> [file]
 
 ls lists actors, oldest first, 50 unless --limit names another number. The last line names the place of the next page. With
 --search, it finds them by the beginning of the creator. --sort size lists those that store most, and --sort activity those
-with most of the newest recorded requests and changes.
-show prints when the actor was created and last used, how much it stores, its relationships and sessions. It prints no
+with most of the newest recorded requests and changes, at most 1000. A count of sizes may be 15 minutes old, and is printed with
+its time.
+show prints when the actor was created and last used, the last use of its passphrase by a program, how much it stores, its relationships and sessions. It prints no
 stored values.
 export writes the archive of an actor: JSON Lines, to standard output or to a new file. With --secrets, it also has the
 secrets of relationships and features, so that they work after an import. Keep such a file like a password.

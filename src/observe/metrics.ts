@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { type CountedDurations, durationBuckets, Durations, quantileOf } from './durations.ts'
 import { HostLabels } from './host-labels.ts'
+import { PeerDurations, type SlowHost } from './peer-durations.ts'
 
 export interface Metrics {
   readonly contentType: string
@@ -55,6 +56,8 @@ export interface MetricsSummary {
   readonly refusals: readonly NamedCount[]
   /** Attempts to deliver to peers, by outcome. */
   readonly deliveries: readonly NamedCount[]
+  /** Up to ten hosts of peers that take more than a second to answer, the slowest first. */
+  readonly slowHosts: readonly SlowHost[]
 }
 
 export interface NamedCount {
@@ -74,6 +77,7 @@ export interface PeerCalled {
 
 /** Maximum number of hosts with their own label. */
 const maxHosts = 100
+const maxSlowHosts = 10
 
 /** Heap and event loop belong to the process. Their collectors cannot be removed, so they are installed once. */
 const ofProcess = new Registry()
@@ -144,6 +148,7 @@ export function createMetrics(version: string): Metrics {
   const registry = new Registry()
   if (ofProcess.getMetricsAsArray().length === 0) collectFromProcess()
   const hosts = new HostLabels(maxHosts)
+  const peerDurations = new PeerDurations()
   const metrics = createInstruments(registry)
   const { requests, mcpCalls, operations } = createDurations()
   metrics.info.set({ version }, 1)
@@ -173,7 +178,9 @@ export function createMetrics(version: string): Metrics {
     quotaRefused: (quota) => metrics.quotaRefusals.inc({ quota }),
     tokensIssued: (kind, grant) => metrics.tokens.inc({ kind, grant }),
     peerCalled({ host, isProven, outcome }, seconds) {
-      metrics.peerCalls.inc({ host: hosts.labelOf(host, isProven), outcome })
+      const label = hosts.labelOf(host, isProven)
+      peerDurations.record(label, seconds)
+      metrics.peerCalls.inc({ host: label, outcome })
       metrics.peerDuration.observe({ outcome }, seconds)
     },
     auditLogDropped: (count) => metrics.auditLogDropped.inc(count),
@@ -186,6 +193,7 @@ export function createMetrics(version: string): Metrics {
       running,
       refusals: await namedCounts(metrics.refusals, 'limit'),
       deliveries: await namedCounts(metrics.deliveries, 'outcome'),
+      slowHosts: peerDurations.slowest(maxSlowHosts),
     }),
   }
 }

@@ -17,7 +17,9 @@ export interface ActorFacts {
   readonly relationships: { readonly count: number; readonly shown: readonly ShownRelationship[] }
   readonly subscriptions: { readonly ofPeers: number; readonly toPeers: number }
   readonly sessions: { readonly count: number; readonly shown: readonly ShownSession[] }
-  /** Last use of a session or relationship. Null: never. */
+  /** Last use of the passphrase with Basic authentication, to ten minutes. Null: never. */
+  readonly basicUsedAt: number | null
+  /** Last use of the passphrase, a session or a relationship. Null: never. */
   readonly lastUsedAt: number | null
 }
 
@@ -45,8 +47,14 @@ interface ShownSession {
 
 /** Returns null when the actor does not exist. The number of statements does not depend on the data. */
 export async function actorFacts(q: Queries, id: string): Promise<ActorFacts | null> {
-  const actor = await q.get<{ creator: string; createdAt: number; residence: string; verified: number | null }>(
-    `SELECT a.creator, a.created_at AS "createdAt", a.residence, c.verified FROM actor a
+  const actor = await q.get<{
+    creator: string
+    createdAt: number
+    residence: string
+    basicUsedAt: number | null
+    verified: number | null
+  }>(
+    `SELECT a.creator, a.created_at AS "createdAt", a.residence, a.basic_used_at AS "basicUsedAt", c.verified FROM actor a
      LEFT JOIN account c ON c.actor_id = a.id WHERE a.id = $1`,
     id,
   )
@@ -62,7 +70,7 @@ export async function actorFacts(q: Queries, id: string): Promise<ActorFacts | n
     'SELECT count(*) AS count, max(last_accessed) AS last FROM trust WHERE actor_id = $1',
     id,
   )
-  const used = [sessions.last, relationships.last].filter((time) => time !== null)
+  const used = [actor.basicUsedAt, sessions.last, relationships.last].filter((time) => time !== null)
   return {
     id,
     creator: actor.creator,
@@ -73,6 +81,7 @@ export async function actorFacts(q: Queries, id: string): Promise<ActorFacts | n
     relationships: { count: relationships.count, shown: await shownRelationships(q, id) },
     subscriptions: await subscriptionFacts(q, id),
     sessions: { count: sessions.count, shown: await shownSessions(q, id) },
+    basicUsedAt: actor.basicUsedAt,
     lastUsedAt: used.length === 0 ? null : Math.max(...used),
   }
 }

@@ -18,7 +18,7 @@ export interface ListedFacts {
   /** Bytes in objects, such as those of files. */
   readonly fileBytes: number
   readonly relationships: number
-  /** Last use of a session or of a counted relationship, in Unix milliseconds. Null: never. */
+  /** Last use of the passphrase, a session or a counted relationship, in Unix milliseconds. Null: never. */
   readonly lastUsedAt: number | null
 }
 
@@ -78,20 +78,20 @@ export async function findListedFacts(
     `SELECT COALESCE(sum(size), 0) FROM ${some('octet_length(t.value) AS size', table)}`
   const last = (column: string, table: string): string => `SELECT max(at) FROM ${some(`t.${column} AS at`, table)}`
   const rows = await byKey(q, ids, (named, params) =>
-    q.all<ListedFacts & { readonly sessionAt: number | null; readonly relationshipAt: number | null }>(
+    q.all<ListedFacts & Readonly<Record<'basicAt' | 'sessionAt' | 'relationshipAt', number | null>>>(
       `SELECT r.id, (SELECT count(*) FROM ${some('1', 'property')}) AS "values",
          (SELECT count(*) FROM ${some('1', 'list_item')}) AS items,
          CAST((${sizes('property')}) + (${sizes('list_item')}) AS BIGINT) AS bytes,
          ${objects.join(' + ') || '0'} AS "fileBytes",
          (SELECT count(*) FROM ${some('1', 'trust')}) AS relationships,
-         (${last('last_used_at', 'token_chain')}) AS "sessionAt", (${last('last_accessed', 'trust')}) AS "relationshipAt"
+         r.basic_used_at AS "basicAt", (${last('last_used_at', 'token_chain')}) AS "sessionAt", (${last('last_accessed', 'trust')}) AS "relationshipAt"
        FROM actor AS r WHERE ${named('r.id')}`,
       ...params,
     ),
   )
   return new Map(
-    rows.map(({ sessionAt, relationshipAt, ...facts }) => {
-      const latest = Math.max(sessionAt ?? 0, relationshipAt ?? 0)
+    rows.map(({ basicAt, sessionAt, relationshipAt, ...facts }) => {
+      const latest = Math.max(basicAt ?? 0, sessionAt ?? 0, relationshipAt ?? 0)
       return [facts.id, { ...facts, lastUsedAt: latest === 0 ? null : latest }]
     }),
   )

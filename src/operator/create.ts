@@ -4,6 +4,7 @@ import type { FirstOperator } from '../sign-in/operators/first-operator.ts'
 import type { Operators } from '../sign-in/operators/operators.ts'
 import { OperatorActs } from './operator-acts.ts'
 import { AccountActs, type AccountActsDeps } from './account-acts.ts'
+import { Rankings } from './actor-ranking.ts'
 import { Heartbeat } from './processes.ts'
 import { Reports, type ReportsDeps } from './reports.ts'
 import { serviceState, type ServiceStateDeps } from './service-state.ts'
@@ -25,7 +26,9 @@ interface AccountNeeds extends Pick<AccountActsDeps, 'actors' | 'oneTime' | 'res
 export function createOperator(runtime: Runtime, needs: OperatorNeeds & AccountNeeds) {
   const { store, tables, now, log } = runtime
   const { auditLog, deliveries, jobs } = needs
+  const rankings = new Rankings(runtime)
   const reports = new Reports({
+    rankings,
     suspension: needs.suspension,
     state: () => serviceState({ ...runtime, newestBackup: needs.newestBackup }),
     store,
@@ -40,6 +43,7 @@ export function createOperator(runtime: Runtime, needs: OperatorNeeds & AccountN
   })
   return {
     reports,
+    rankings,
     operatorActs: new OperatorActs({ ...needs, log }),
     accountActs: new AccountActs({ ...runtime, ...needs }),
     heartbeat: new Heartbeat({ ...runtime, follow: () => needs.resets.follow() }),

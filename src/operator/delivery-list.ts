@@ -14,6 +14,8 @@ export interface FailingDelivery {
   readonly failingSince: number | null
   /** Attempts for the first update that waits. */
   readonly attempts: number
+  /** Why the last of these attempts failed, in English. Empty: unknown. */
+  readonly reason: string
 }
 
 /** Reads up to `most` failing subscriptions: first those that stopped. It asks every server. */
@@ -23,9 +25,14 @@ export async function findFailingDeliveries(
 ): Promise<FailingDelivery[]> {
   const select = `SELECT publisher_subscription.actor_id AS "actorId", publisher_subscription.peer_id AS "peerId",
        publisher_subscription.subscription_id AS "subscriptionId", trust.baseuri, publisher_subscription.state,
-       publisher_subscription.failing_since AS "failingSince", publisher_subscription.attempts
+       publisher_subscription.failing_since AS "failingSince", publisher_subscription.attempts,
+       COALESCE(delivery.reason, '') AS reason
      FROM publisher_subscription JOIN trust ON trust.actor_id = publisher_subscription.actor_id
-       AND trust.peer_id = publisher_subscription.peer_id`
+       AND trust.peer_id = publisher_subscription.peer_id
+     LEFT JOIN delivery ON delivery.actor_id = publisher_subscription.actor_id
+       AND delivery.peer_id = publisher_subscription.peer_id
+       AND delivery.subscription_id = publisher_subscription.subscription_id
+       AND delivery.sequence = publisher_subscription.committed + 1`
   type Row = Omit<FailingDelivery, 'isStopped'> & { readonly state: string }
   const [stopped, retried] = await Promise.all([
     store.readAllServers<Row>(

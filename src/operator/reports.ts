@@ -10,7 +10,7 @@ import type { WithTables } from '../table/table.ts'
 import { actEntryOf, type OperatorAct } from './act-entry.ts'
 import { type ActorFacts, actorFacts } from './actor-facts.ts'
 import { findActorsBefore, findActorsByCreator, findListedFacts, type ListedFacts } from './actor-list.ts'
-import { type ActorOrder, listRanked } from './actor-ranking.ts'
+import { type ActorOrder, listRanked, type Rankings } from './actor-ranking.ts'
 import { type ConnectedProgram, findConnectedPrograms } from './app-list.ts'
 import { type FailingDelivery, findFailingDeliveries, findStoppedWork, type StoppedWork } from './delivery-list.ts'
 import { resumeActor, signOutEverywhere, suspendActor, type SuspensionDeps } from './suspension.ts'
@@ -27,6 +27,7 @@ export interface ReportsDeps extends WithTables {
   readonly wake: () => void
   readonly suspension: Omit<SuspensionDeps, 'store'>
   readonly state: () => Promise<ServiceStateReport>
+  readonly rankings: Pick<Rankings, 'find'>
 }
 
 export interface ReportedActor extends ListedActor {
@@ -40,6 +41,14 @@ export interface ActorReport {
   readonly next: ActorPlace | null
   /** True when a search found more actors than the report has. */
   readonly isCut: boolean
+}
+
+export interface RankingReport {
+  readonly actors: readonly (ReportedActor & { readonly amount: number })[]
+  /** When the amounts were counted, in Unix milliseconds. Null: they were never. */
+  readonly countedAt: number | null
+  /** True while the amounts are counted again. */
+  readonly isCounting: boolean
 }
 
 export interface FailureReport {
@@ -90,10 +99,12 @@ export class Reports {
   }
 
   /** Reports the largest or the busiest actors. */
-  async ranked(order: ActorOrder): Promise<readonly (ReportedActor & { readonly amount: number })[]> {
-    const found = await listRanked(this.#deps.store, order, maxFound)
-    const amounts = new Map(found.map(({ id, amount }) => [id, amount]))
-    return (await this.#withFacts(found)).map((actor) => ({ ...actor, amount: amounts.get(actor.id) ?? 0 }))
+  async ranked(order: ActorOrder): Promise<RankingReport> {
+    const { store, rankings } = this.#deps
+    const { actors: ranked, ...counted } = await rankings.find(order, maxFound)
+    const amounts = new Map(ranked.map(({ id, amount }) => [id, amount]))
+    const actors = await this.#withFacts(await listRanked(store, ranked))
+    return { ...counted, actors: actors.map((actor) => ({ ...actor, amount: amounts.get(actor.id) ?? 0 })) }
   }
 
   async #found(search: string): Promise<ActorReport> {
@@ -162,14 +173,15 @@ export class Reports {
     return this.#deps.backlog()
   }
 
-  async failures(): Promise<FailureReport> {
+  /** @param most Deliveries, and works in the background. Default: 100. */
+  async failures(most = maxFailing): Promise<FailureReport> {
     const { store } = this.#deps
     const [deliveries, work] = await Promise.all([
-      findFailingDeliveries(store, maxFailing + 1),
-      findStoppedWork(store, maxFailing + 1),
+      findFailingDeliveries(store, most + 1),
+      findStoppedWork(store, most + 1),
     ])
-    const isCut = deliveries.length > maxFailing || work.length > maxFailing
-    return { deliveries: deliveries.slice(0, maxFailing), work: work.slice(0, maxFailing), isCut }
+    const isCut = deliveries.length > most || work.length > most
+    return { deliveries: deliveries.slice(0, most), work: work.slice(0, most), isCut }
   }
 
   async programs(after: string): Promise<ProgramReport> {

@@ -11,6 +11,7 @@ import { remoteForm } from '../replica/copy/remote-data.ts'
 import type { Runtime } from '../runtime.ts'
 import type { FailedAttempts } from '../rate-limit/failed-attempts.ts'
 import type { PasswordAccess } from '../sign-in/password-access.ts'
+import type { BasicUses } from '../auth/basic-uses.ts'
 import type { Uses } from '../token/last-used.ts'
 import type { LastSeen } from '../trust/last-seen.ts'
 import { deadBearer, sessionBearer } from '../token/session-bearer.ts'
@@ -48,6 +49,7 @@ interface CallerDeps {
   readonly contacts: LastSeen
   readonly passwordAccess: PasswordAccess
   readonly failedAttempts: FailedAttempts
+  readonly basicUses: BasicUses
   readonly clientBearer: BearerKind
   /** Returns where a program gets a token for the actor. Null when the service issues none. */
   readonly challengeOf: (actorId: string) => string | null
@@ -86,7 +88,7 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
 }
 
 function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds }: HttpNeeds): Authentication {
-  const { actors, tokens, sessionUses, contacts, passwordAccess, failedAttempts, challengeOf } = rooms
+  const { actors, tokens, sessionUses, contacts, passwordAccess, failedAttempts, basicUses, challengeOf } = rooms
   const passphrases = new Passphrases((actor) => actors.passphraseOf(actor))
   return new Authentication({
     bearerKinds: [
@@ -102,6 +104,7 @@ function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds 
     passphrases,
     formerCreatorOf: (actor) => passwordAccess.nameOf(actor),
     failedAttempts,
+    basicUses,
     realm: new URL(baseUrl).host,
     challengeOf,
   })

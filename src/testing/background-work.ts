@@ -46,11 +46,11 @@ export class BackgroundWork implements ClockWork {
 
   async #pass(): Promise<void> {
     for (const service of this.#deps.services()) {
-      const { auditLog, sessionUses, purge, removedLists, listIndexes, limiter, live } = service.parts
+      const { auditLog, sessionUses, basicUses, purge, removedLists, listIndexes, limiter, live } = service.parts
       await service.settled()
       await Promise.all([
         auditLog.flush(),
-        ...[sessionUses, purge, removedLists, listIndexes, limiter, live].map((each) => each.settled()),
+        ...[sessionUses, basicUses, purge, removedLists, listIndexes, limiter, live].map((each) => each.settled()),
       ])
     }
     // Work that a finished promise continues begins within two turns of the event loop.

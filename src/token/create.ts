@@ -1,3 +1,4 @@
+import { BasicUses } from '../auth/basic-uses.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Runtime } from '../runtime.ts'
 import { Uses } from './last-used.ts'
@@ -27,6 +28,7 @@ export function createTokens({ config, store, log, now, keyRing, metrics, mail }
     oneTime,
     spaSessions: new SpaSessions(store, oneTime),
     sessionUses: new Uses(store, log, now),
+    basicUses: new BasicUses({ store, log, now }),
     purge: new Purge(store, log, now),
   }
 }

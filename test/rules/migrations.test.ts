@@ -17,6 +17,7 @@ const frozen = [
   ['0006-feature-migration', 'e52335e24decd0c8e05259bfb009c6144b0086b8fd0b29e5f914f0da2e3f3090'],
   ['0007-process', 'a95e43c5ceb699a393ae661928479759135c0c106bb2c2c7c00d35dd6fa1ca17'],
   ['0008-group-member', '19dceab51a8a4ece61443bd6258cd8048b7e0e04973c917f4feadf95127a14ac'],
+  ['0009-basic-use', '569c9cb8bb47f92881da103054e6fcff787c081b4cbc7a71fb7a4a12cdfee02d'],
 ]
 
 const forms = [

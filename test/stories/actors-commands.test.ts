@@ -163,6 +163,7 @@ forEachStore((_dialect, _open, database) => {
 creator        ada@example.com (not proven)
 created        2026-01-01T00:00:00.000Z
 last use       2026-01-01T00:00:00.000Z
+Basic          never
 properties     2, 27 bytes
 lists          1 with 2 items, 25 bytes
 subscriptions  0 of peers, 0 to peers
@@ -193,6 +194,7 @@ sessions       1
             },
           ],
         },
+        basicUsedAt: null,
         lastUsedAt: '2026-01-01T00:00:00.000Z',
       })
     })
@@ -273,8 +275,14 @@ export default seed
       assert.deepEqual(await ids('--sort', 'size'), ['ada', 'ben'])
       assert.deepEqual(await ids('--sort', 'activity'), ['ben', 'ada'])
       assert.deepEqual(await ids('--sort', 'size', '--limit', '1'), ['ada'])
+      const { countedAt } = JSON.parse((await run('ls', '--sort', 'size', '--json')).stdout) as { countedAt: string }
+      assert.ok(Math.abs(Date.parse(countedAt) - Date.now()) < 60_000, countedAt)
       assert.match((await run('ls', '--sort', 'size')).stdout, /^5\.0 kB {2}ada {2}ada@example\.com$/m)
       assert.match((await run('ls', '--sort', 'activity')).stdout, /^5 records {2}ben {2}ben@example\.com$/m)
+      refused(
+        await run('ls', '--sort', 'size', '--limit', '1001'),
+        'Cannot run troupe actors ls: with --sort, --limit must be at most 1000.',
+      )
       refused(await run('ls', '--sort', 'name'), 'Cannot run troupe actors ls: --sort must be size or activity.')
       refused(
         await run('ls', '--sort', 'size', '--search', 'a'),

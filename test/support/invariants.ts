@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { placements } from './placements.ts'
 import { citusServers } from './citus.ts'
-import { isTurn } from './store-dump.ts'
+import { isTurn, withoutUse } from './store-dump.ts'
 import { shardedVariable } from './stores.ts'
 
 export interface Expectations {
@@ -65,7 +65,7 @@ export async function dumpOf(url: string): Promise<string> {
       lines.push(
         `${name}:`,
         ...rows
-          .map((row) => JSON.stringify(row))
+          .map((row) => JSON.stringify(row, withoutUse))
           .filter((row) => !isTurn(name, row))
           .sort(),
       )

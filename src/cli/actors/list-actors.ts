@@ -2,7 +2,7 @@
 import { type ActorPlace, findActorsAfter, type ListedActor } from '../../actor/actor-store.ts'
 import { isOfPerson, placeAfter } from '../../actor/all-actors.ts'
 import { findActorsByCreator } from '../../operator/actor-list.ts'
-import { type ActorOrder, listRanked } from '../../operator/actor-ranking.ts'
+import { type ActorOrder, currentRanking, listRanked, maxRanked } from '../../operator/actor-ranking.ts'
 import { commandArgs } from '../command-args.ts'
 import { withExistingStore } from '../existing-store.ts'
 import { counted, print, printJson, printable, sizeText, timeText } from '../output.ts'
@@ -34,8 +34,14 @@ export async function listActors(args: readonly string[]): Promise<number> {
     return 0
   }
   if (sort !== undefined) {
-    const ranked = await withExistingStore((store) => listRanked(store, sort, limit))
-    showRanked(ranked.filter(isOfPerson), sort, options.json === true)
+    if (limit > maxRanked)
+      throw new UsageError(`Cannot run troupe actors ls: with --sort, --limit must be at most ${maxRanked}.`)
+    const { actors, countedAt } = await withExistingStore(async (store) => {
+      const ranking = await currentRanking(store, sort, limit)
+      return { ...ranking, actors: await listRanked(store, ranking.actors) }
+    })
+    const report = { actors: actors.filter(isOfPerson), countedAt: countedAt === null ? null : timeText(countedAt) }
+    showRanked(report, sort, options.json === true)
     return 0
   }
   const from = options.after === undefined ? placeAfter(dateOf(options['created-after'])) : placeOf(options.after)
@@ -62,7 +68,10 @@ function show(actors: readonly ListedActor[], next: string | null, isJson: boole
 }
 
 function showRanked(
-  actors: readonly (ListedActor & { readonly amount: number })[],
+  {
+    actors,
+    countedAt,
+  }: { readonly actors: readonly (ListedActor & { readonly amount: number })[]; readonly countedAt: string | null },
   sort: ActorOrder,
   isJson: boolean,
 ): void {
@@ -74,12 +83,13 @@ function showRanked(
       createdAt: timeText(createdAt),
       [name]: amount,
     }))
-    printJson({ actors: rows, next: null })
+    printJson({ actors: rows, next: null, countedAt })
     return
   }
   if (actors.length === 0) print('No actors.')
   for (const { id, creator, amount } of actors)
     print(`${sort === 'size' ? sizeText(amount) : counted(amount, 'record')}  ${id}  ${printable(creator)}`)
+  if (countedAt !== null) print(`Counted at ${countedAt}.`)
 }
 
 function limitOf(text: string | undefined): number {

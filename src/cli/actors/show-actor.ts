@@ -24,7 +24,7 @@ export async function showActor(args: readonly string[]): Promise<number> {
 }
 
 function asJson(facts: ActorFacts): object {
-  const { relationships, sessions, createdAt, lastUsedAt } = facts
+  const { relationships, sessions, createdAt, basicUsedAt, lastUsedAt } = facts
   return {
     ...facts,
     createdAt: timeText(createdAt),
@@ -45,6 +45,7 @@ function asJson(facts: ActorFacts): object {
         lastUsedAt: timeText(one.lastUsedAt),
       })),
     },
+    basicUsedAt: timeOrNull(basicUsedAt),
     lastUsedAt: timeOrNull(lastUsedAt),
   }
 }
@@ -60,6 +61,7 @@ function* linesOf(facts: ActorFacts): Generator<string> {
   if (facts.isSuspended) yield 'suspended      by an operator: every request is refused'
   yield `created        ${timeText(facts.createdAt)}`
   yield `last use       ${timeOrNull(facts.lastUsedAt) ?? 'never'}`
+  yield `Basic          ${timeOrNull(facts.basicUsedAt) ?? 'never'}`
   yield `properties     ${properties.count}, ${sizeText(properties.bytes)}`
   yield `lists          ${lists.count} with ${counted(lists.items, 'item')}, ${sizeText(lists.bytes)}`
   yield `subscriptions  ${subscriptions.ofPeers} of peers, ${subscriptions.toPeers} to peers`

@@ -14,7 +14,7 @@ type Words = Messages['operator']
 
 export function operatedActorsPage(values: OperatorActorsValues, context: PageContext): Html {
   const { operator: words, forms } = context.messages
-  const { actors, search, is_cut, older_href, newest_href, root } = values
+  const { actors, search, is_cut, is_counting, older_href, newest_href, root } = values
   return operatorPage(
     values,
     { ...context, title: words.actors, section: '/actors' },
@@ -25,8 +25,8 @@ export function operatedActorsPage(values: OperatorActorsValues, context: PageCo
 ${formField({ id: 'search', name: 'search', label: words.search, value: search, attributes: { ...verbatim, type: 'search', maxlength: '512' } })}
 <button class="quiet" type="submit">${words.find}</button>${search === '' ? '' : html`<a href="${root}/actors">${words.showAll}</a>`}</form>
 <nav class="chips" aria-label="${words.order}"><ul>${values.orders.map(({ name, href, is_current }) => html`<li><a href="${href}"${is_current ? html` aria-current="true"` : ''}>${words.orders[name]}</a></li>`)}</ul></nav>
-${values.sort === null ? '' : html`<p class="fine">${words.orderTexts[values.sort]}</p>`}
-${actors.length === 0 ? html`<p class="empty">${search === '' ? words.noActors : words.noneFound(search)}</p>` : table(actors, values.sort, words)}
+${orderText(values, words)}
+${actors.length === 0 ? (is_counting ? '' : html`<p class="empty">${search === '' ? words.noActors : words.noneFound(search)}</p>`) : table(actors, values.sort, words)}
 ${is_cut ? html`<p class="fine">${words.cut(actors.length)}</p>` : ''}
 ${
   older_href === null && newest_href === null
@@ -34,6 +34,11 @@ ${
     : html`<nav class="pager" aria-label="${forms.pages}">${newest_href === null ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`}${older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`}</nav>`
 }`,
   )
+}
+
+function orderText({ sort, counted, is_counting }: OperatorActorsValues, words: Words): Html | string {
+  if (sort === null) return ''
+  return html`<p class="fine">${words.orderTexts[sort]}${counted === null ? '' : html` ${words.counted(momentView(counted))}`}${is_counting ? html` ${words.counting}` : ''}</p>`
 }
 
 function table(actors: readonly ListedActorRow[], sort: OperatorActorsValues['sort'], words: Words): Html {
@@ -52,7 +57,7 @@ function row(actor: ListedActorRow, sort: OperatorActorsValues['sort'], words: W
 
 export function operatedActorPage(values: OperatorActorValues, context: PageContext): Html {
   const { operator: words } = context.messages
-  const { creator, id, is_proven, is_suspended, created, last_used } = values
+  const { creator, id, is_proven, is_suspended, created, last_used, basic_used } = values
   return operatorPage(
     values,
     { ...context, title: creator, section: '/actors', isBelow: true },
@@ -65,6 +70,7 @@ ${linkCard(values, context.messages)}
 <dt>${words.id}</dt><dd><code>${id}</code></dd>
 <dt>${words.actorColumns.created}</dt><dd>${exactView(created)}</dd>
 <dt>${words.actorColumns.lastUsed}</dt><dd>${last_used === null ? words.never : momentView(last_used)}</dd>
+<dt>${words.basicUsed}</dt><dd>${basic_used === null ? words.never : momentView(basic_used)}</dd>
 <dt>${words.properties}</dt><dd>${words.sized(values.values, values.value_bytes)}</dd>
 <dt>${words.lists}</dt><dd>${words.listed(values.lists, values.items, values.list_bytes)}</dd>
 <dt>${words.actorColumns.connections}</dt><dd>${words.amount(values.relationships)}</dd>

@@ -15,6 +15,7 @@ import { ServiceError } from '../../errors.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { maxCounted } from '../../operator/actor-list.ts'
 import type { ActorOrder } from '../../operator/actor-ranking.ts'
+import type { FailingDelivery } from '../../operator/delivery-list.ts'
 import type { AccountActs } from '../../operator/account-acts.ts'
 import type { OperatorAct } from '../../operator/act-entry.ts'
 import type { ReportedActor, Reports } from '../../operator/reports.ts'
@@ -33,6 +34,7 @@ import { type OperatorValuesDeps, operatorValuesOf } from './operator-values.ts'
 import { shownText } from '../shared/peer-names.ts'
 import { visible } from '../shared/visible.ts'
 import type {
+  FailingDeliveryRow,
   ListedActorRow,
   OperatorActorsValues,
   OperatorActorValues,
@@ -63,6 +65,8 @@ export const actorsQuery = {
   sort: hintField('`size`: the largest first; `activity`: the busiest first', ['size', 'activity']),
 }
 
+/** Failing deliveries that the status page shows. */
+const failuresOfStatus = 10
 const actorOrders: readonly ActorOrder[] = ['size', 'activity']
 
 export const programsQuery = { after: optional(stringField('Of the link to the next programs')) }
@@ -71,7 +75,14 @@ type Exchange<P extends string = string, Q = unknown> = OperatorExchange<P, Q>
 
 export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Promise<HttpResponse> {
   const { metrics, reports, keyRing } = deps
-  const [summary, backlog, state] = await Promise.all([metrics.summary(), reports.backlog(), reports.state()])
+  const [summary, backlog, state, failures] = await Promise.all([
+    metrics.summary(),
+    reports.backlog(),
+    reports.state(),
+    reports.failures(failuresOfStatus),
+  ])
+  const { slowHosts, ...counted } = summary
+  const values = operatorValuesOf(deps, exchange)
   const { messages } = deps.languages.of(exchange.request)
   const momentAt = moments(deps, exchange)
   const startedAt = deps.now() - Math.floor(process.uptime() * 1000)
@@ -79,8 +90,8 @@ export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Pr
     deps,
     exchange,
     deps.pages.operatorStatus({
-      ...operatorValuesOf(deps, exchange),
-      ...summary,
+      ...values,
+      ...counted,
       version: release,
       node: process.versions.node,
       store: reports.database.dialect,
@@ -94,6 +105,8 @@ export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Pr
       median: milliseconds(summary.median),
       slowest: milliseconds(summary.slowest),
       backlog,
+      failing: deliveryRows(failures.deliveries, values.root, momentAt),
+      slow_hosts: slowHosts.map(({ host, seconds, calls }) => ({ host: visible(host), ms: seconds * 1000, calls })),
     }),
   )
 }
@@ -160,9 +173,11 @@ export async function showActors(
   const shown = { ...values, search, orders: [all, ...orders] }
   const momentAt = moments(deps, exchange)
   if (search === '' && query.sort !== undefined) {
-    const ranked = await deps.reports.ranked(query.sort)
+    const { actors: ranked, countedAt, isCounting } = await deps.reports.ranked(query.sort)
     const rows = ranked.map((actor) => ({ ...actorRow(actor, address, momentAt), amount: actor.amount }))
-    const page = { ...shown, actors: rows, sort: query.sort, is_cut: false, older_href: null, newest_href: null }
+    const counted = countedAt === null ? null : momentAt(countedAt)
+    const order = { actors: rows, sort: query.sort, counted, is_counting: isCounting }
+    const page = { ...shown, ...order, is_cut: false, older_href: null, newest_href: null }
     return showPage(deps, exchange, deps.pages.operatorActors(page))
   }
   const { actors, next, isCut } = await deps.reports.actors(search, before)
@@ -173,6 +188,8 @@ export async function showActors(
       ...shown,
       actors: actors.map((actor) => ({ ...actorRow(actor, address, momentAt), amount: null })),
       sort: null,
+      counted: null,
+      is_counting: false,
       is_cut: isCut,
       older_href: next === null ? null : `${address}?before=${next.createdAt}.${next.id}`,
       newest_href: before === null ? null : address,
@@ -229,6 +246,7 @@ export async function showOperatedActor(
       is_proven: facts.isProven,
       created: momentAt(facts.createdAt),
       last_used: facts.lastUsedAt === null || facts.lastUsedAt === 0 ? null : momentAt(facts.lastUsedAt),
+      basic_used: facts.basicUsedAt === null ? null : momentAt(facts.basicUsedAt),
       values: facts.properties.count,
       value_bytes: facts.properties.bytes,
       lists: facts.lists.count,
@@ -349,24 +367,37 @@ export async function showDeliveries(deps: OperatorPageDeps, exchange: Exchange)
   const { deliveries, work, isCut } = await deps.reports.failures()
   const momentAt = moments(deps, exchange)
   const values = operatorValuesOf(deps, exchange)
-  const actorOf = (actorId: string) => ({ actor: actorId, actor_href: `${values.root}/actors/${actorId}` })
-  const since = (ms: number | null): Moment | null => (ms === null ? null : momentAt(ms))
   return showPage(
     deps,
     exchange,
     deps.pages.operatorDeliveries({
       ...values,
-      deliveries: deliveries.map(({ actorId, baseuri, isStopped, failingSince, attempts }) => ({
-        ...actorOf(actorId),
-        host: visible(URL.parse(baseuri)?.host ?? baseuri),
-        is_stopped: isStopped,
-        since: since(failingSince),
-        attempts,
+      deliveries: deliveryRows(deliveries, values.root, momentAt),
+      work: work.map(({ actorId, kind, failingSince }) => ({
+        actor: actorId,
+        actor_href: `${values.root}/actors/${actorId}`,
+        kind,
+        since: failingSince === null ? null : momentAt(failingSince),
       })),
-      work: work.map(({ actorId, kind, failingSince }) => ({ ...actorOf(actorId), kind, since: since(failingSince) })),
       is_cut: isCut,
     }),
   )
+}
+
+function deliveryRows(
+  deliveries: readonly FailingDelivery[],
+  root: string,
+  momentAt: (ms: number) => Moment,
+): readonly FailingDeliveryRow[] {
+  return deliveries.map(({ actorId, baseuri, isStopped, failingSince, attempts, reason }) => ({
+    actor: actorId,
+    actor_href: `${root}/actors/${actorId}`,
+    host: visible(URL.parse(baseuri)?.host ?? baseuri),
+    is_stopped: isStopped,
+    since: failingSince === null ? null : momentAt(failingSince),
+    attempts,
+    reason: visible(reason),
+  }))
 }
 
 export async function showPrograms(

@@ -13,6 +13,7 @@ import type {
   OperatorProgramsValues,
   OperatorStatusValues,
   ProcessRow,
+  SlowHostRow,
   StoppedWorkRow,
   WaitingWorkRow,
 } from './values.ts'
@@ -44,6 +45,8 @@ ${values.free_bytes === null ? '' : html`<dt>${words.freeSpace}</dt><dd>${words.
 <dt>${words.backup}</dt><dd>${values.backup === null ? (values.has_backups ? words.noBackup : words.backupsOff) : momentView(values.backup)}</dd>
 <dt>${words.started}</dt><dd>${momentView(values.started)}</dd>
 <dt>${words.memory}</dt><dd>${words.size(values.memory)}</dd></dl></section>
+${failingTable(values, words)}
+${slowTable(values.slow_hosts, words)}
 ${processTable(values.processes, words)}
 ${waitingTable(values.work, words)}
 <section class="card" aria-labelledby="keys"><h2 id="keys">${words.keys}</h2>
@@ -59,6 +62,26 @@ function findingsCard({ findings }: OperatorStatusValues, words: Words): Html {
   return html`<section class="card attention" aria-labelledby="findings"><h2 id="findings">${words.attention}</h2><ul>${findings.map((finding) => html`<li>${finding}</li>`)}</ul></section>`
 }
 
+function failingTable({ failing, root }: OperatorStatusValues, words: Words): Html {
+  return html`<h2>${words.failing}</h2>
+${failing.length === 0 ? html`<p class="empty">${words.noFailing}</p>` : html`${deliveryTable(failing, words)}<p><a href="${root}/deliveries">${words.allFailing}</a></p>`}`
+}
+
+function slowTable(hosts: readonly SlowHostRow[], words: Words): Html {
+  const columns = words.slowColumns
+  return html`<h2>${words.slow}</h2>
+${
+  hosts.length === 0
+    ? html`<p class="empty">${words.noSlow}</p>`
+    : html`<div class="table operated" role="region" aria-label="${words.slow}" tabindex="0"><table><thead><tr><th scope="col">${columns.host}</th><th scope="col">${columns.duration}</th><th scope="col">${columns.calls}</th></tr></thead>
+<tbody>${hosts.map(
+        ({ host, ms, calls }) =>
+          html`<tr><th scope="row">${host}</th><td class="number">${words.within(Math.round(ms))}</td><td class="number">${words.amount(calls)}</td></tr>
+`,
+      )}</tbody></table></div>`
+}`
+}
+
 function processTable(processes: readonly ProcessRow[], words: Words): Html {
   const columns = words.processColumns
   return html`<h2>${words.processes}</h2>
@@ -71,7 +94,8 @@ ${
           html`<tr><th scope="row">${host}</th><td>${version}</td><td>${momentView(started)}</td><td>${momentView(seen)}${is_silent ? html` · ${words.silent}` : ''}</td></tr>
 `,
       )}</tbody></table></div>`
-}`
+}
+<p class="fine">${words.processesText}</p>`
 }
 
 function waitingTable(work: readonly WaitingWorkRow[], words: Words): Html {
@@ -114,10 +138,10 @@ ${is_cut ? html`<p class="fine">${words.moreFailing}</p>` : ''}`,
 
 function deliveryTable(deliveries: readonly FailingDeliveryRow[], words: Words): Html {
   const columns = words.deliveryColumns
-  return html`<div class="table operated" role="region" aria-label="${words.updates}" tabindex="0"><table><thead><tr><th scope="col">${columns.actor}</th><th scope="col">${columns.peer}</th><th scope="col">${columns.state}</th><th scope="col">${columns.since}</th><th scope="col">${columns.attempts}</th></tr></thead>
+  return html`<div class="table operated" role="region" aria-label="${words.updates}" tabindex="0"><table><thead><tr><th scope="col">${columns.actor}</th><th scope="col">${columns.peer}</th><th scope="col">${columns.state}</th><th scope="col">${columns.since}</th><th scope="col">${columns.attempts}</th><th scope="col">${columns.reason}</th></tr></thead>
 <tbody>${deliveries.map(
-    ({ actor, actor_href, host, is_stopped, since, attempts }) =>
-      html`<tr><th scope="row"><a href="${actor_href}">${actor}</a></th><td>${host}</td><td>${is_stopped ? words.stopped : words.retrying}</td><td>${since === null ? '' : momentView(since)}</td><td class="number">${words.amount(attempts)}</td></tr>
+    ({ actor, actor_href, host, is_stopped, since, attempts, reason }) =>
+      html`<tr><th scope="row"><a href="${actor_href}">${actor}</a></th><td>${host}</td><td>${is_stopped ? words.stopped : words.retrying}</td><td>${since === null ? '' : momentView(since)}</td><td class="number">${words.amount(attempts)}</td><td>${reason}</td></tr>
 `,
   )}</tbody></table></div>`
 }

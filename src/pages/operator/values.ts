@@ -89,6 +89,18 @@ export interface OperatorStatusValues extends OperatorPageValues {
   readonly deliveries: readonly CountedName[]
   /** Subscriptions with pending deliveries, of all actors. */
   readonly backlog: number
+  /** The first ten failing deliveries: first those that stopped. */
+  readonly failing: readonly FailingDeliveryRow[]
+  /** Up to ten hosts of peers that take more than a second to answer this process, the slowest first. */
+  readonly slow_hosts: readonly SlowHostRow[]
+}
+
+export interface SlowHostRow {
+  /** Host of the peer; `other` for hosts that the process does not tell apart. */
+  readonly host: string
+  /** Mean duration of the last calls, in milliseconds. */
+  readonly ms: number
+  readonly calls: number
 }
 
 export interface ListedActorRow {
@@ -124,6 +136,10 @@ export interface OperatorActorsValues extends OperatorPageValues {
   readonly orders: readonly ActorOrderLink[]
   /** The order of the page. Null: the newest first, or a search. */
   readonly sort: 'size' | 'activity' | null
+  /** When the amounts were counted. Null: never yet, or without an order. */
+  readonly counted: Moment | null
+  /** True while the amounts are counted again. */
+  readonly is_counting: boolean
   /** True when a search found more actors than the page shows. */
   readonly is_cut: boolean
   /** Null on the last page. */
@@ -144,6 +160,8 @@ export interface OperatorActorValues extends OperatorPageValues {
   readonly created: Moment
   /** Null: never. */
   readonly last_used: Moment | null
+  /** Last use of the passphrase with Basic authentication. Null: never. */
+  readonly basic_used: Moment | null
   readonly values: number
   readonly value_bytes: number
   readonly lists: number
@@ -183,6 +201,8 @@ export interface FailingDeliveryRow {
   /** Null: unknown. */
   readonly since: Moment | null
   readonly attempts: number
+  /** Why the last attempt failed, in English. Empty: unknown. */
+  readonly reason: string
 }
 
 export interface StoppedWorkRow {
