@@ -14,6 +14,7 @@ import { explained, type Plan } from '../support/explained.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
+import { listenTo, ScriptedPeers } from '../support/scripted-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { StoreActivity } from '../support/store-activity.ts'
 import { until } from '../support/until.ts'
@@ -90,6 +91,47 @@ forEachService((start, dialect) => {
         assert.equal(statements.length, expected, statements.join('\n'))
       })
     }
+  })
+  describe('an idle subscription', () => {
+    const hourMs = 3_600_000
+
+    /** Returns the statements and the requests of a day without a change, after a change that arrived. */
+    async function dayWith(count: number) {
+      const [clock, client] = [new ManualClock(), new ScriptedPeers()]
+      const service = await start({ peerClient: client, now: clock.now, timers: clock.timers, random: () => 0.5 })
+      const actor = await service.createActor()
+      for (let n = 0; n < count; n++) {
+        const peer = await listenTo(service, actor, { id: `sub${n}` })
+        client.answers.set(
+          `POST /callbacks/subscriptions/${actor.id}/${await peer.subscribe({ granularity: 'high' })}`,
+          { status: 204 },
+        )
+        assert.equal((await peer.diff(1, { mood: n })).status, 204)
+      }
+      assert.equal((await actor.request('PUT', '/properties/mood', 'sunny')).status, 204)
+      const pass = async (hours: number): Promise<void> => {
+        for (let hour = 0; hour < hours; hour++) {
+          clock.pass(hourMs)
+          await service.settled()
+        }
+      }
+      // The facts about a new peer are fetched once, and records of its last access are written late.
+      await pass(24)
+      service.reset()
+      client.calls.length = 0
+      await pass(24)
+      const counts = Map.groupBy([...service.statements, ...service.backgroundStatements], (sql) => sql)
+      const statements = [...counts].map(([sql, { length }]) => `${length} ${sql}`)
+      return { statements: statements.toSorted(), asked: client.asked }
+    }
+
+    it('costs no statement and no request, on either side (SUB-29)', async () => {
+      const without = await dayWith(0)
+      for (const count of [1, 5]) {
+        const { statements, asked } = await dayWith(count)
+        assert.deepEqual([statements, asked], [without.statements, []])
+      }
+    })
   })
   describe('a batch without an attempt', () => {
     const [now, later] = [1_900_000_000_000, 1_900_000_500_000]

@@ -524,6 +524,8 @@ forEachService((start) => {
       return { actor, clock, peer, service, subscriber, id: id ?? '', names, write, remove, until, isSettled }
     }
 
+    type PythonWorld = Awaited<ReturnType<typeof pythonWorld>>
+
     it('loses what was deleted before a gap in the poll (SUB-34)', async () => {
       const { actor, service, subscriber, names, write, remove, until, isSettled } = await pythonWorld('high')
       const handle = await service.app.actors.get(actor.id)
@@ -568,9 +570,24 @@ forEachService((start) => {
       assert.equal(subscriber.last(id), 6)
     })
 
+    /** The peer has approved, and its message about that was lost. */
+    async function forgetApproval({ service, actor, peer, clock }: PythonWorld): Promise<void> {
+      const { store } = await service.app.running()
+      await store.writeActor(actor.id, async (tx) => {
+        const trust = await findTrust(tx, actor.id, peer.id)
+        assert.ok(trust !== null)
+        await updateTrust(tx, { ...trust, peerApproved: false }, clock.now())
+      })
+    }
+
     /** Lets the fetches of the full state fail while `fails` holds, and counts the resyncs that the peer accepts. */
-    async function resyncWorld(fails: (resyncs: number) => boolean, options: Partial<TroupeOptions> = {}) {
+    async function resyncWorld(
+      fails: (resyncs: number) => boolean,
+      options: Partial<TroupeOptions> = {},
+      isApprovalKnown = true,
+    ) {
       const world = await pythonWorld('high', { activityPerActor: 1000, ...options })
+      if (!isApprovalKnown) await forgetApproval(world)
       // Reads within a minute share an entry of the audit log.
       world.clock.pass(2 * minuteMs)
       const { actor, service, peer, subscriber, clock, id } = world
@@ -633,6 +650,22 @@ forEachService((start) => {
       await passHours(24, hourMs)
       assert.deepEqual([resyncs.length, await isFailing()], [1, false])
     })
+
+    for (const fetches of [true, false])
+      it(`gets one resync while its approval is not known, when the peer ${fetches ? 'fetches' : 'cannot fetch'} the full state (SUB-39)`, async () => {
+        const { actor, peer, resyncs, mood, write, until, isFailing, passHours } = await resyncWorld(
+          () => !fetches,
+          {},
+          false,
+        )
+        await passHours(48, hourMs)
+        assert.deepEqual([resyncs.length, await isFailing()], [1, false])
+        await peer.approve(actor.id)
+        await write('mood', 'newer')
+        await until(() => mood() === 'newer')
+        await passHours(48, hourMs)
+        assert.deepEqual([resyncs.length, await isFailing()], [1, false])
+      })
 
     for (const [granularity, value] of [
       ['low', { is: 'new' }],
