@@ -109,8 +109,8 @@ describe('the databases of releases', () => {
       }),
     )
     assert.deepEqual(facts, [
-      ['0.2.0', 7],
-      ['0.2.0', 7],
+      ['0.2.0', 9],
+      ['0.2.0', 9],
     ])
   })
 })
