@@ -88,7 +88,8 @@ function valueOf(member: RecordMember, actorId: string, row: RecordRow, keyRing:
   if (stored === null) return nothing
   switch (member.type) {
     case 'integer':
-      return known(String(stored))
+      // Archives have no lower integers. Those of repairs are states of this service (`Repair`).
+      return known(String(Math.max(0, Number(stored))))
     case 'flag':
       return known(stored === 1 ? 'true' : 'false')
     case 'never':
@@ -157,13 +158,15 @@ function storedOf(ofKind: RecordKind, member: RecordMember, given: ArchiveMember
   }
   requireFit(ofKind, member, value)
   if (type === 'json') return replaceLoneSurrogates(value)
-  if (type === 'flag') {
-    if (value !== 'true' && value !== 'false') throw unfit(kind, name, 'it is neither true nor false')
-    return value === 'true' ? 1 : 0
-  }
+  if (type === 'flag') return recordFlag(value, kind, name)
   if (type === 'integer') return recordInteger(given, kind, name, 0)
   const text = recordText(given, kind, name)
   return type === 'text' ? text : recordTime(text, kind, name)
+}
+
+function recordFlag(value: JsonText, kind: string, name: string): number {
+  if (value !== 'true' && value !== 'false') throw unfit(kind, name, 'it is neither true nor false')
+  return value === 'true' ? 1 : 0
 }
 
 function recordTime(text: string, kind: string, name: string): number {

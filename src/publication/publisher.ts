@@ -78,6 +78,8 @@ const maxDirectDiffs = 2048
 
 export class Publisher {
   readonly #deps: PublisherDeps
+  /** Transactions with changes that wait. The row that they have locked does not count these. */
+  readonly #postponing = new WeakSet<Transaction>()
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps
@@ -89,8 +91,8 @@ export class Publisher {
     const { subscriptionCount } = actor
     const isLong =
       subscriptionCount * charactersOf(changes) > maxCharacters || subscriptionCount * changes.length > maxDirectDiffs
-    if (actor.subscriptionCount > maxDirectSubscriptions || (isLong && Number.isFinite(maxDirectSubscriptions)))
-      return this.#postpone(tx, actor, changes)
+    const isBehind = subscriptionCount > maxDirectSubscriptions || (isLong && Number.isFinite(maxDirectSubscriptions))
+    if (isBehind || this.#postponing.has(tx)) return this.#postpone(tx, actor, changes)
     if (actor.waitingChanges > 0 && !(await this.#wroteWaiting(tx, actor.id))) return this.#postpone(tx, actor, changes)
     const subscribers = await findSubscribers(tx, actor.id, 'properties', { subtargets: changedNames(changes) })
     if (subscribers.length === 0) return
@@ -122,6 +124,7 @@ export class Publisher {
     await this.#keepSuspended(tx, actor.id, effective, suspensions)
     const live = withoutSuspended(effective, suspensions)
     if (live.length === 0) return
+    this.#postponing.add(tx)
     await insertWaitingChange(tx, actor.id, { changes: live, ...this.#now(tx) })
     this.#deps.announceWaiting(tx, actor.id)
   }

@@ -580,7 +580,7 @@ export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now:
 
 /**
  * Makes the repairs of copies due, because what a peer refused it may accept now. A missing id means every actor that is here,
- * peer or subscription.
+ * peer or subscription. A peer that has accepted its resync keeps its time to fetch the full state.
  */
 export async function hurryRepairs(tx: Transaction, of: Partial<QueueKey>, now: number): Promise<void> {
   const given = givenKeys(of)
@@ -588,7 +588,7 @@ export async function hurryRepairs(tx: Transaction, of: Partial<QueueKey>, now: 
   await tx.run(
     `/* delivery */ UPDATE publisher_subscription SET repair_at = ${at},
        due_at = CASE WHEN leased_until > ${at} THEN due_at ELSE ${at} END
-     WHERE repair_at > ${at}${given.map(([column], index) => ` AND ${column} = $${index + 1}`).join('')}${
+     WHERE repair_at > ${at} AND repairs >= ${onlyDeletions}${given.map(([column], index) => ` AND ${column} = $${index + 1}`).join('')}${
        of.actorId === undefined ? isHere('publisher_subscription.actor_id') : ''
      }`,
     ...given.map(([, value]) => value),

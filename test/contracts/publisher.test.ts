@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import { application } from '../../src/caller.ts'
+import { known } from '../../src/json/json.ts'
+import { wholeValue } from '../../src/property/value-diff.ts'
 import { countOf } from '../support/citus.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
@@ -131,6 +134,29 @@ forEachService((start) => {
       assert.deepEqual(
         (await poll(second.peer, second.id)).data.map((diff) => diff.data),
         data.map((diff) => diff.data),
+      )
+    })
+
+    it('are in the order of the changes when one transaction stores a long one before a short one (SUB-01, I3)', async () => {
+      const service = await start({})
+      const actor = await service.createActor()
+      const [{ peer, id }] = (await subscribers(service, actor, 25)) as [{ peer: TestRelationship; id: string }]
+      const { writer } = (await service.app.running()).parts
+      // 25 diffs with this value are written behind the response.
+      const long = 'x'.repeat(180_000)
+      await writer.changeEach(actor.id, '', async (_tx, record) => {
+        for (const value of ['first', long, 'last'])
+          await record(wholeValue('mood', known(JSON.stringify(value))), application)
+      })
+      await service.settled()
+      const { data } = await poll(peer, id)
+      assert.deepEqual(
+        data.map((diff) => [diff.sequence, (diff.data as { mood: string }).mood.length]),
+        [
+          [1, 5],
+          [2, 180_000],
+          [3, 4],
+        ],
       )
     })
 

@@ -583,7 +583,7 @@ forEachService((start) => {
     /** Lets the fetches of the full state fail while `fails` holds, and counts the resyncs that the peer accepts. */
     async function resyncWorld(
       fails: (resyncs: number) => boolean,
-      options: Partial<TroupeOptions> = {},
+      { readsBefore = false, ...options }: Partial<TroupeOptions> & { readonly readsBefore?: boolean } = {},
       isApprovalKnown = true,
     ) {
       const world = await pythonWorld('high', { activityPerActor: 1000, ...options })
@@ -604,6 +604,11 @@ forEachService((start) => {
         // It fetches before it answers the callback.
         clock.pass(1000)
         return fetched
+      }
+      if (readsBefore) {
+        const { secret = '' } = peer.trusts.get(actor.id) ?? {}
+        assert.ok('data' in (await call('GET', `${service.url}/${actor.id}/properties/plan`, secret)))
+        clock.pass(1000)
       }
       const handle = await service.app.actors.get(actor.id)
       await handle?.subscriptions.suspend('properties')
@@ -643,6 +648,19 @@ forEachService((start) => {
       await passHours(24, 10 * minuteMs)
       assert.ok(resyncs.length >= 8 && resyncs.length <= 16, `resyncs at minutes ${resyncs.join(', ')}`)
       assert.equal(await isFailing(), true)
+    })
+
+    it('keeps its time to fetch when the owner retries, and a read before the resync does not count (SUB-39)', async () => {
+      const { actor, service, clock, resyncs, mood, until, isFailing, passHours } = await resyncWorld(
+        (count) => count === 1,
+        { readsBefore: true },
+      )
+      await until(() => resyncs.length === 1)
+      const { store } = await service.app.running()
+      await store.write((tx) => redriveAll(tx, { actorId: actor.id }, clock.now()))
+      await until(() => mood() === 'new')
+      await passHours(48, hourMs)
+      assert.deepEqual([resyncs.length, mood(), await isFailing()], [2, 'new', false])
     })
 
     it('gets one resync when no read is recorded, because the audit log is off (SUB-39)', async () => {
@@ -784,8 +802,15 @@ forEachService((start) => {
       assert.deepEqual(names(), ['kept'])
     })
 
-    for (const end of ['at its new service', 'at its old one, when the owner stops the move'] as const)
-      it(`sends the resync ${end} (MOV-13)`, async () => {
+    // Below 0: the copy only lacks deletions, or the peer has accepted a resync and may still fetch the full state.
+    for (const [end, repairs] of [
+      ['at its new service', 0],
+      ['at its new service', -1],
+      ['at its new service', -2],
+      ['at its new service', -9],
+      ['at its old one, when the owner stops the move', 0],
+    ] as const)
+      it(`sends the resync ${end}, after ${repairs} repairs (MOV-13)`, async () => {
         const clock = new ManualClock()
         const world = await movingWorld(start, { all: { now: clock.now, timers: clock.timers, random: () => 1 } })
         const { old, home, peers, network } = world
@@ -805,6 +830,10 @@ forEachService((start) => {
           )
         }
         await passUntil(clock, services, async () => (await doubts(old)).length === 1)
+        const { store } = await old.app.running()
+        await store.write((tx) =>
+          tx.run('UPDATE publisher_subscription SET repairs = $1 WHERE repair_at IS NOT NULL', repairs),
+        )
         isDeploying = false
         const isStopped = end !== 'at its new service'
         if (isStopped) network.fate = ({ method }) => (method === 'PUT' ? 'unreached' : 'arrives')
