@@ -348,6 +348,24 @@ describe('a form', () => {
     assert.equal(shown?.members[0]?.value, '1,5')
   })
 
+  it('reads a number or a date of spaces as an empty field', () => {
+    for (const schema of [z.number(), z.int(), z.iso.date(), z.iso.datetime()])
+      for (const blank of ['', ' ', ' \u00a0 ', '\t']) {
+        assert.equal(
+          readForm(shapeOf(z.object({ a: schema.optional() })), { 'fields/a': blank }, undefined, words),
+          '{}',
+        )
+        assert.equal(
+          readForm(shapeOf(z.object({ a: schema.nullable() })), { 'fields/a': blank }, undefined, words),
+          '{"a":null}',
+        )
+        assert.throws(() => readForm(shapeOf(z.object({ a: schema })), { 'fields/a': blank }, undefined, words), {
+          message: 'Cannot take the form: a value is missing',
+        })
+      }
+    assert.equal(readForm(shapeOf(z.object({ a: z.string() })), { 'fields/a': ' ' }, undefined, words), '{"a":" "}')
+  })
+
   it('refuses an element that is not one of the choices', () => {
     assert.throws(() => readForm(shapeOf(z.array(z.enum(['a']))), { fields: 'a\nb' }, undefined, words), {
       message: 'Cannot take the form: "b" is not one of the choices',

@@ -247,10 +247,11 @@ function timeText(text: string | null): string | null {
   return /^\d{4}/.test(shown) ? shown.slice(0, -1).replace(/(?::00)?\.000$/, '') : null
 }
 
-/** Browsers send line breaks as CRLF, and no unchecked box. */
+/** Browsers send line breaks as CRLF, and no unchecked box. Spaces around a number or a date mean nothing. */
 function sentText(leaf: Leaf, name: string, sent: SentFields): string {
   const text = (own(sent, name) ?? '').replaceAll('\r\n', '\n')
-  return isCheckbox(leaf) ? String(text === 'true') : text
+  if (isCheckbox(leaf)) return String(text === 'true')
+  return leaf.kind === 'number' || leaf.kind === 'date' || leaf.kind === 'date_time' ? text.trim() : text
 }
 
 /**
