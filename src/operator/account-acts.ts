@@ -5,6 +5,7 @@
 import { findActor, type StoredActor } from '../actor/actor-store.ts'
 import { parseActorId } from '../actor/actor.ts'
 import type { Actors } from '../actor/actors.ts'
+import { personKind } from '../app/kinds/person.ts'
 import type { MailPort } from '../app/background/mail-port.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import { ServiceError } from '../errors.ts'
@@ -47,6 +48,8 @@ export async function makeSignInLink(
   byCommand: boolean,
 ): Promise<string> {
   const actor = await requireAccount(store, id)
+  if (actor.kind !== personKind)
+    throw new ServiceError('conflict', 'Cannot make a link to sign in: the actor is of no person')
   if (actor.residence !== 'here')
     throw new ServiceError('conflict', 'Cannot make a link to sign in: the account is suspended, moves or has moved')
   const code = await store.write(async (tx) => {
@@ -79,7 +82,7 @@ export async function resetAccountLimits(
   })
 }
 
-/** @throws ServiceError `not_found`; `bad_request` for an actor that belongs to no person. */
+/** @throws ServiceError `not_found` */
 async function requireAccount(store: Pick<Store, 'read'>, id: string): Promise<StoredActor> {
   const actor = parseActorId(id) === null ? null : await store.read((q) => findActor(q, id))
   if (actor === null) throw new ServiceError('not_found', 'This actor does not exist')

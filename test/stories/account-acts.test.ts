@@ -1,6 +1,7 @@
 /** Acts of operators for one account, on the pages: a link to sign in, the reset of limits, and the deletion. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import type { Kind } from '../../src/app/kinds/kind.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
 import { basic, forEachService, type StartOptions, type TestService } from '../support/service.ts'
 import { actorIn, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
@@ -155,6 +156,14 @@ forEachService((start) => {
       await acts(world, world.id, { action: 'suspend' })
       assert.equal((await acts(world, world.id, { action: 'sign_in_link' })).status, 409)
       assert.equal((await take(new TestBrowser(world.service), path)).status, 403)
+    })
+
+    it('is refused for an actor that is of no person, and nothing is recorded', async () => {
+      let club: Kind | undefined
+      const world = await open({ declare: (app) => void (club = app.kind('club', { name: 'Club' })) })
+      const { id } = (await club?.create()) ?? assert.fail()
+      assert.equal((await acts(world, id, { action: 'sign_in_link' })).status, 409)
+      assert.deepEqual(await activityOf(world.service, id), [])
     })
 
     it('needs an operator with a recent sign-in, and a form of the service', async () => {
