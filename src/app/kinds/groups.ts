@@ -10,7 +10,7 @@ export interface GroupMember<Role extends string = string> {
   readonly role: Role
   /** When the member got the role. */
   readonly since: Date
-  /** Who gave the role: `application`, `invitation` or the id of a manager. */
+  /** Who gave the role: `application`, `owner`, `invitation` or the id of a manager. */
   readonly by: string
 }
 

@@ -149,7 +149,7 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor/properties',
       access: 'properties',
-      summary: 'Removes all properties and all lists',
+      summary: 'Removes all properties and all lists. Of more than 2,000, a failure may leave a part',
       conditions: 'write',
       responses: { 204: 'Removed', ...actorErrors },
       handler: async (exchange) => {
