@@ -15,7 +15,6 @@ export const ownProcess: Readonly<Record<string, readonly string[]>> = {
     'test/faults/body-memory.test.ts',
     'test/rules/passphrases.test.ts',
   ],
-  'leaves connections that another side closes late': ['test/faults/public-address.test.ts'],
   'counts the open sockets of its process': ['test/stories/testing-kit.test.ts'],
 }
 
