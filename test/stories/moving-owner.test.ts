@@ -352,13 +352,21 @@ forEachService((start) => {
     })
 
     it('that refuses the request keeps its relationship, and is tried again (R-MOVE-07)', async () => {
-      const [old, home] = await Promise.all([start({ listen: true }), start({ listen: true, acceptMoves: true })])
+      let stoppedAt: number | undefined
+      const [old, home] = await Promise.all([
+        start({ listen: true }),
+        // Before the owner retries, the pause of the peer must not end.
+        start({ listen: true, acceptMoves: true, now: () => stoppedAt ?? Date.now(), random: () => 0.5 }),
+      ])
       const alice: TestActor = await old.createActor('alice@example.com')
       const peer = await PythonPeer.start({ autoAccept: 'friend' })
       pythons.push(peer)
       await alice.request('POST', '/trust', { url: peer.url, relationship: 'friend' })
       let answers = 0
-      peer.route('POST', /^\/trust\/friend$/, () => (answers++ === 0 ? { status: 403 } : undefined))
+      peer.route('POST', /^\/trust\/friend$/, () => {
+        stoppedAt ??= Date.now()
+        return answers++ === 0 ? { status: 403 } : undefined
+      })
       await alice.request('POST', '/move', { to: home.url })
       await arrivedAt(home, alice)
       await until(() => answers > 0)

@@ -377,6 +377,8 @@ forEachService((start) => {
     // FastAPI, which the Python library 3.14.0 uses, redirects these addresses, and clients of it send them.
     it('answer at addresses with a trailing slash as without it (PEER-14)', async () => {
       const { asker, asked, secret } = await mutual()
+      // After the approval, the service stores the protocol of the peer, which the record shows.
+      await there.settled()
       const paths = [
         '/trust/',
         '/trust/friend/',
