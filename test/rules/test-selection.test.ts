@@ -36,7 +36,13 @@ describe('the shape of a statement', () => {
 })
 
 describe('the tests on PostgreSQL', () => {
-  const set = { [story]: ['on PostgreSQL > creating > works', 'on sharded PostgreSQL > deleting'] }
+  const set = {
+    [story]: [
+      'on PostgreSQL > creating > works',
+      'on PostgreSQL > reading (ACL-01) > works (R-PROP-03, CHOICE-09)',
+      'on sharded PostgreSQL > deleting',
+    ],
+  }
   const runs = (file: string, isFull: boolean, name: string): boolean => !skippedOutside(set, file, isFull).test(name)
 
   for (const [what, file, isFull, name, expected] of [
@@ -45,6 +51,10 @@ describe('the tests on PostgreSQL', () => {
     ['the group of the store', story, false, 'on PostgreSQL', true],
     ['another test of a group', story, false, 'on PostgreSQL creating fails', false],
     ['a test whose name only begins like one of the set', story, false, 'on PostgreSQL creating works twice', false],
+    ['a test of the set with an id', story, false, 'on PostgreSQL creating works (R-PROP-03)', true],
+    ['a test of the set with other ids', story, false, 'on PostgreSQL reading (ACL-02, ACL-03) works (LST-04)', true],
+    ['a test of the set without its ids', story, false, 'on PostgreSQL reading works', true],
+    ['a test with words in parentheses', story, false, 'on PostgreSQL creating works (twice)', false],
     ['another group', story, false, 'on PostgreSQL deleting', false],
     ['a test on SQLite', story, false, 'on SQLite deleting', true],
     ['another test in a full run', story, true, 'on PostgreSQL creating fails', true],
