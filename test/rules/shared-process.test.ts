@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { loadingArguments } from '../support/joined-files.ts'
 import { ownProcess, processOf } from '../support/own-process.ts'
 import { recordStatements } from '../support/statement-records.ts'
 import type { FileResult } from '../support/test-file.ts'
@@ -129,6 +133,30 @@ describe('test files that share a process', () => {
     })
     assert.ok(result('quick').processorSeconds < 0.4)
     for (const name of ['busy', 'parent']) assert.ok(result(name).processorSeconds > 0.6, name)
+  })
+
+  it('end with their process when its parent was killed', async () => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const file = join(folder, 'orphan.test.ts')
+    await writeFile(
+      file,
+      `import { once } from 'node:events'
+      import { connect } from 'node:net'
+      import { it } from 'node:test'
+      it('waits', () => once(connect(${(server.address() as AddressInfo).port}, '127.0.0.1'), 'close'))`,
+    )
+    const one = JSON.stringify({ file, name: 'orphan' })
+    const script = `import { SharedProcess } from ${JSON.stringify(join(import.meta.dirname, '../support/shared-files.ts'))}
+      await new SharedProcess([${one}]).run(${one}, { limitSeconds: 60 })`
+    const parent = spawn(process.execPath, [...loadingArguments(), '--input-type=module', '--eval', script])
+    const [socket] = (await once(server, 'connection')) as [Socket]
+    // Windows and Linux report the end of the process differently.
+    socket.on('error', () => {}).resume()
+    const ended = once(socket, 'close')
+    parent.kill('SIGKILL')
+    await ended
+    server.close()
   })
 
   it('record their statements with their names, also those of hooks', async () => {
