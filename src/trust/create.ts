@@ -121,6 +121,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     maxPending: config.maxPendingTrusts,
     isAutoAccepted: (name) => isAutoAccepted(name, config, relationships.types),
     ...emittersOf(events),
+    needsConfirmation: (name) => relationships.types.needsConfirmation(name),
     isOfMembers: (name, group) => relationships.types.isOfMembers(name, group),
     onTypeChanged: permissions.typeChanged,
     onApprovalEnded: permissions.approvalEnded,

@@ -81,6 +81,8 @@ export interface TrustDeps {
   readonly onApproved: (tx: Transaction, actor: LockedActor, trust: Trust) => Promise<void>
   /** Runs in the transaction that stored the approval of an invited peer. */
   readonly onInvited: (tx: Transaction, actor: LockedActor, trust: Trust, approval: AdvanceApproval) => Promise<void>
+  /** Whether an owner must choose this trust type, because it reaches beyond data. */
+  readonly needsConfirmation: (relationship: string) => boolean
   /** Whether the relationships of this trust type are those of members of the group. */
   readonly isOfMembers: (relationship: string, group: Pick<Self, 'kind'>) => boolean
   /** Called after the commit when the owner approved or declined the request of a peer. */

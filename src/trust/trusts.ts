@@ -118,6 +118,12 @@ export class Trusts {
     const offered = await this.invitedTo(link)
     if (offered === null)
       throw refused('ask for this relationship', 'the invitation was used, has ended or cannot be reached')
+    // No invitation has such a type. The service behind the link would choose its own access to this actor.
+    if (this.#deps.needsConfirmation(offered.relationship))
+      throw refused(
+        'ask for this relationship',
+        `the invitation names the trust type ${quoted(offered.relationship)}, which only the owner can choose`,
+      )
     return offered.relationship
   }
 

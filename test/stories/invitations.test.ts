@@ -1,6 +1,9 @@
 /** Invitations: links by which the owner of an actor approves a relationship in advance. */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import type { App } from '../../src/troupe.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
@@ -211,6 +214,40 @@ forEachService((start) => {
       assert.deepEqual(await (await service.request(path)).json(), named)
       for (const wrong of [`${path}x`, path.slice(0, -1), `/${ada.id}/invite/${'A'.repeat(22)}`])
         assert.equal((await service.request(wrong)).status, 404, wrong)
+    })
+
+    it('of another service cannot choose a trust type that only the owner of this actor may choose', async () => {
+      const declare = (app: App): void => {
+        app.trustType({
+          name: 'auditor',
+          display_name: 'Auditor',
+          description: '',
+          permissions: {},
+          needsConfirmation: true,
+        })
+      }
+      const { grace } = await open({ declare })
+      let named = 'admin'
+      const paths: (string | undefined)[] = []
+      const other = createServer((request, response) => {
+        paths.push(request.url)
+        response.setHeader('content-type', 'application/json')
+        response.end(JSON.stringify({ relationship: named }))
+      })
+      await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+      try {
+        const { port } = other.address() as AddressInfo
+        const url = `http://127.0.0.1:${port}/mallory/invite/${'a'.repeat(22)}`
+        for (named of ['admin', 'auditor']) {
+          const answer = await grace.request('POST', '/trust', { url })
+          assert.equal(answer.status, 400, named)
+          assert.match(await answer.text(), /which only the owner can choose/)
+        }
+        assert.deepEqual(new Set(paths), new Set([`/mallory/invite/${'a'.repeat(22)}`]))
+        assert.deepEqual(await (await grace.request('GET', '/trust')).json(), [])
+      } finally {
+        other.close()
+      }
     })
 
     it('names its owner only when peers may see the name', async () => {
