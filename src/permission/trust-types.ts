@@ -161,6 +161,11 @@ export class TrustTypes {
     return [...this.#byName.values()].some(({ membersOf }) => membersOf === kind)
   }
 
+  /** Whether a change of the type would begin or end a membership, whose permissions are those of a role. */
+  changesMembership(before: string, after: string, group: { readonly kind: string }): boolean {
+    return before !== after && (this.isOfMembers(before, group) || this.isOfMembers(after, group))
+  }
+
   isBuiltIn(name: string): boolean {
     return builtInTrustTypes.some((type) => type === this.#byName.get(name))
   }

@@ -123,6 +123,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     ...emittersOf(events),
     needsConfirmation: (name) => relationships.types.needsConfirmation(name),
     isOfMembers: (name, group) => relationships.types.isOfMembers(name, group),
+    changesMembership: (before, after, group) => relationships.types.changesMembership(before, after, group),
     onTypeChanged: permissions.typeChanged,
     onApprovalEnded: permissions.approvalEnded,
   }

@@ -85,6 +85,8 @@ export interface TrustDeps {
   readonly needsConfirmation: (relationship: string) => boolean
   /** Whether the relationships of this trust type are those of members of the group. */
   readonly isOfMembers: (relationship: string, group: Pick<Self, 'kind'>) => boolean
+  /** Whether a change of the trust type would begin or end a membership of the group. */
+  readonly changesMembership: (before: string, after: string, group: Pick<Self, 'kind'>) => boolean
   /** Called after the commit when the owner approved or declined the request of a peer. */
   readonly onDecided: (trust: Trust, decided: 'approved' | 'denied') => void
   /** Notifies the peer of its permissions, in the transaction that changed its trust type. */

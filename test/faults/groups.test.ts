@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
+import type { RoleDeclaration } from '../../src/app/kinds/roles.ts'
 import type { App } from '../../src/troupe.ts'
 import { archiveOf, linesOf, restore } from '../support/archives.ts'
 import { RecordingPeer, relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
-import { faulty, type FaultyStore } from '../support/stores.ts'
+import type { Store } from '../../src/store/store.ts'
+import { bound, faulty, type FaultyStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
 const declareWith =
@@ -101,6 +103,26 @@ forEachService((start) => {
       }
     })
 
+    it('gives no role to a request that arrives between its steps, because no one has approved the request', async () => {
+      let arrive: (() => Promise<unknown>) | undefined
+      const wrapStore = (store: Store): Store => ({
+        ...bound(store),
+        writeActor: async (actorId, work, origin) => {
+          const next = arrive
+          arrive = undefined
+          await next?.()
+          return store.writeActor(actorId, work, origin)
+        },
+      })
+      const world = await team({ wrapStore })
+      const late = { relationship: 'club_member', approved: false, peerId: 'late' }
+      arrive = () => relateTo(world.service, { id: world.group.id } as TestActor, late)
+      await assert.rejects(world.group.members.setRole('late', 'captain'), { code: 'not_found' })
+      assert.equal((await world.group.trust.get('late'))?.approved, false)
+      assert.equal(await world.group.members.get('late'), undefined)
+      await world.close()
+    })
+
     it('keeps one manager when two processes demote the two at once', async () => {
       const world = await team()
       const other = await deploy(['games', 'posts'], { database: world.service.databaseUrl })
@@ -148,7 +170,104 @@ forEachService((start) => {
       })
   })
 
+  /** Calls the next deployment as the member of the first one. */
+  const statusAt = async (next: TestService, { group, member }: Team, name: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${member.secret}` }
+    return (await next.request(`/${group.id}/properties/${name}`, { headers })).status
+  }
+
+  async function redeploy(from: TestService, declare: (app: App) => void): Promise<TestService> {
+    await from.close()
+    const next = await start({ declare, database: from.databaseUrl })
+    await next.settled()
+    return next
+  }
+
+  const club = (app: App, roles?: Record<string, RoleDeclaration>): void => {
+    const lists = { games: { item: {} }, posts: { item: {} } }
+    app.kind('club', {
+      name: 'Club',
+      lists,
+      properties: { fee: { schema: {} } },
+      ...(roles === undefined ? {} : { roles }),
+    })
+  }
+  const boss: RoleDeclaration = { can: {}, manages: true }
+
+  describe('a deployment without roles', () => {
+    it('takes the rights of their members, and a later one with the roles gives them back', async () => {
+      const world = await team()
+      const without = await redeploy(world.service, (app) => club(app))
+      for (const name of ['posts', 'games']) assert.equal(await statusAt(without, world, name), 403, name)
+      const again = await redeploy(without, declareWith(['games']))
+      assert.equal(await statusAt(again, world, 'games'), 200)
+      assert.equal(await statusAt(again, world, 'posts'), 403)
+      await world.close()
+    })
+
+    it('takes the rights of a role that it no longer declares, beside other roles', async () => {
+      const world = await team()
+      const next = await redeploy(world.service, (app) => club(app, { boss }))
+      for (const name of ['posts', 'games']) assert.equal(await statusAt(next, world, name), 403, name)
+      await world.close()
+    })
+
+    it('leaves a kind that it does not declare, and changes the groups of others', async () => {
+      const world = await team()
+      const both = await redeploy(world.service, (app) => {
+        club(app, { boss, player: { can: { read: ['games', 'posts'] } } })
+        app.kind('band', {
+          name: 'Band',
+          lists: { songs: { item: {} } },
+          roles: { boss, player: { can: { read: ['songs'] } } },
+        })
+      })
+      const { actor } = await (await both.app.running()).parts.actors.create({ kind: 'band', id: 'zz-the-last-group' })
+      const band = (await both.app.actors.get(actor.id)) ?? assert.fail()
+      await band.list('songs').append('first')
+      const player = await relateTo(both, { id: actor.id } as TestActor, { relationship: 'band_member' })
+      await band.members.setRole(player.peerId, 'player')
+      assert.equal((await player.request('GET', '/properties/songs')).status, 200)
+      const next = await redeploy(both, (app) => {
+        app.kind('band', { name: 'Band', lists: { songs: { item: {} } }, roles: { boss, player: { can: {} } } })
+      })
+      const of = { ...world, group: band, member: player }
+      assert.equal(await statusAt(next, of, 'songs'), 403)
+      const back = await redeploy(next, (app) => club(app, { boss, player: { can: { read: ['games'] } } }))
+      assert.equal(await statusAt(back, world, 'games'), 200)
+      assert.equal(await statusAt(back, world, 'posts'), 403)
+      await world.close()
+    })
+
+    it('renews the others while one group is suspended, and that group when it is resumed', async () => {
+      const world = await team()
+      const { parts } = await world.service.app.running()
+      const act = { operator: 'test', device: '' }
+      await parts.reports.suspend(world.group.id, act, '')
+      const next = await deploy(['games'], { database: world.service.databaseUrl })
+      await next.settled()
+      await (await next.app.running()).parts.reports.resume(world.group.id, act)
+      ;(await next.app.running()).parts.jobs.wake()
+      await next.settled()
+      assert.equal(await statusAt(next, world, 'games'), 200)
+      assert.equal(await statusAt(next, world, 'posts'), 403)
+      await world.close()
+    })
+  })
+
   describe('an archive of a group', () => {
+    it('brings the members back with the rights that their roles have now', async () => {
+      const world = await team()
+      const text = await archiveOf(world.service, world.group.id)
+      const next = await redeploy(world.service, declareWith(['games']))
+      assert.equal(await statusAt(next, world, 'posts'), 403)
+      await next.app.actors.delete(world.group.id)
+      await restore(next, text)
+      assert.equal(await statusAt(next, world, 'games'), 200)
+      assert.equal(await statusAt(next, world, 'posts'), 403)
+      await world.close()
+    })
+
     it('brings the members with their roles and rights back', async () => {
       const world = await team()
       const text = await archiveOf(world.service, world.group.id)

@@ -342,6 +342,27 @@ forEachService((start) => {
     })
   })
 
+  describe('a membership', () => {
+    it('keeps its trust type, because another one would keep the role and its rights', async () => {
+      const { home, rowing, ben, join } = await clubAndVisitor(start)
+      await join('captain')
+      await assert.rejects(rowing.trust.request(ben.url, 'friend'), { code: 'conflict' })
+      const owner = await ownerOf(home.service, rowing)
+      assert.equal((await owner.request('POST', '/trust', { url: ben.url, relationship: 'partner' })).status, 409)
+      assert.equal((await rowing.trust.get(ben.id))?.relationship, 'club_member')
+      assert.equal((await rowing.members.get(ben.id))?.role, 'captain')
+    })
+
+    it('does not begin with the rights of an earlier connection', async () => {
+      const { rowing, ben } = await clubAndVisitor(start)
+      await ben.trust.request(rowing.url, 'friend')
+      await rowing.trust.approve(ben.id)
+      await rowing.trust.grant(ben.id, { properties: { patterns: ['secret'], operations: ['read'] } })
+      await assert.rejects(rowing.trust.request(ben.url, 'club_member'), { code: 'conflict' })
+      assert.equal((await rowing.trust.get(ben.id))?.relationship, 'friend')
+    })
+  })
+
   describe('the members over HTTP', () => {
     const send = async (from: TestActor, method: string, path: string, body?: object) => {
       const answer = await from.request(method, path, body)

@@ -65,10 +65,11 @@ export class Groups {
     const trust = await store.read((q) => findTrust(q, group.id, peerId))
     if (trust !== null && isRequest(trust)) {
       const approval = { approved: true }
-      await trusts.change(group, peerId, null, approval, (_, tx, locked) => this.#set(tx, locked, peerId, wish))
+      const approves = { ...wish, approves: true }
+      await trusts.change(group, peerId, null, approval, (_, tx, locked) => this.#set(tx, locked, peerId, approves))
       return
     }
-    await store.writeActor(group.id, (tx, locked) => this.#set(tx, locked, peerId, wish))
+    await store.writeActor(group.id, (tx, locked) => this.#set(tx, locked, peerId, { ...wish, approves: false }))
   }
 
   /** Ends a membership. Returns whether it existed. @throws ServiceError `conflict` for the last manager. */
@@ -107,9 +108,16 @@ export class Groups {
     await this.#requireOther(tx, { id: groupId, kind }, peerId, role)
   }
 
-  async #set(tx: Transaction, actor: LockedActor, peerId: string, { role, by }: RoleWish): Promise<void> {
+  async #set(
+    tx: Transaction,
+    actor: LockedActor,
+    peerId: string,
+    { role, by, approves }: RoleWish & { readonly approves: boolean },
+  ): Promise<void> {
     const trust = await findTrust(tx, actor.id, peerId)
-    if (trust === null || trust.relationship !== memberType(actor.kind))
+    const isMember = trust?.relationship === memberType(actor.kind)
+    // A request that arrived meanwhile would have a role without an approval.
+    if (trust === null || !isMember || (isRequest(trust) && !approves))
       throw new ServiceError('not_found', `Cannot set the role of ${quoted(peerId)}: it is not a member of the group`)
     const before = await findRole(tx, actor.id, peerId)
     if (before === role) return

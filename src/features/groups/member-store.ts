@@ -82,6 +82,10 @@ export async function hasOther(
 /** The rules of roles, by the kind, a slash and the role. */
 export type RoleRules = Readonly<Record<string, OverrideRules>>
 
+export function nameOfRole(kind: string, role: string): string {
+  return `${kind}/${role}`
+}
+
 const setting = 'group_roles'
 
 /** Returns the rules that the members received last. Null: a database without groups. */

@@ -1,5 +1,5 @@
 /** This actor requests a relationship from a peer. */
-import { ServiceError } from '../../errors.ts'
+import { quoted, ServiceError } from '../../errors.ts'
 import type { Notice } from '../../outbox/notice.ts'
 import { isRefusal } from '../../outbox/policy.ts'
 import type { PeerOutcome } from '../../peer/peer-client.ts'
@@ -125,9 +125,16 @@ async function relatedAt(
 ): Promise<Trust | null> {
   const found = await findTrust(tx, locked.id, peerId)
   await wish.judge?.(found, tx)
-  if (found === null || !isRequest(found) || found.baseuri === wish.baseuri) return found
-  await endTrust(deps, tx, locked, found)
-  return null
+  if (found !== null && isRequest(found) && found.baseuri !== wish.baseuri) {
+    await endTrust(deps, tx, locked, found)
+    return null
+  }
+  if (found !== null && deps.changesMembership(found.relationship, wish.relationship, locked))
+    throw new ServiceError(
+      'conflict',
+      `Cannot ask peer ${quoted(peerId)}: a member has no other relationship. End the existing one first`,
+    )
+  return found
 }
 
 interface Asked {

@@ -50,7 +50,9 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
         : movedTo(request.baseuri, trust, left.newKey, deps.now())
     crossed ||= atFirst !== null && isCrossed(atFirst, deps.now(), deps.times.crossingMs)
     const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
-      judgeRequest(located(existing), { ...request, actorId: actor.id, crossed, verified }, deps.now())
+      existing?.approved === true && deps.changesMembership(existing.relationship, request.relationship, actor)
+        ? { kind: 'refuse', because: 'a member has no other relationship' }
+        : judgeRequest(located(existing), { ...request, actorId: actor.id, crossed, verified }, deps.now())
     const hopeful = judge(atFirst, true)
     if (hopeful.kind === 'refuse') throw refused(hopeful.because)
     const verified = await isVerified(deps, actor, request)
