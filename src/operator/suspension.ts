@@ -7,6 +7,7 @@ import { putEntries } from '../audit-log/audit-log-store.ts'
 import { ServiceError } from '../errors.ts'
 import { randomId } from '../secret/random.ts'
 import type { Store, Transaction } from '../store/store.ts'
+import { deletePurposeOf } from '../token/one-time-store.ts'
 import { deleteSessionsExcept } from '../token/token-store.ts'
 import { actEntryOf, type OperatorAct } from './act-entry.ts'
 
@@ -26,7 +27,7 @@ export async function suspendActor({ store, holdWork }: SuspensionDeps, id: stri
       throw new ServiceError('conflict', 'Cannot suspend the actor: it is moving, or its content is being replaced')
     await setResidence(tx, id, 'suspended')
     await holdWork(tx, id)
-    await deleteSessionsExcept(tx, id, '')
+    await endSessions(tx, id)
     await record(tx, store.now(), { id, act, path: '/admin/suspend' })
   })
 }
@@ -43,7 +44,7 @@ export async function resumeActor({ store, resumeWork }: SuspensionDeps, id: str
   })
 }
 
-/** Ends all sessions of the owner. Apps and API keys stay. @returns their number. @throws ServiceError `not_found` */
+/** Ends all sessions of the owner, and the link for another one. Apps and API keys stay. @returns their number. @throws ServiceError `not_found` */
 export async function signOutEverywhere(
   { store }: Pick<SuspensionDeps, 'store'>,
   id: string,
@@ -51,10 +52,16 @@ export async function signOutEverywhere(
 ): Promise<number> {
   return store.write(async (tx) => {
     await lockKnown(tx, id)
-    const ended = await deleteSessionsExcept(tx, id, '')
+    const ended = await endSessions(tx, id)
     await record(tx, store.now(), { id, act, path: '/admin/sign-out' })
     return ended
   })
+}
+
+/** Returns the number of sessions. */
+async function endSessions(tx: Transaction, id: string): Promise<number> {
+  await deletePurposeOf(tx, id, 'owner_link')
+  return deleteSessionsExcept(tx, id, '')
 }
 
 async function lockKnown(tx: Transaction, id: string): Promise<Resident> {

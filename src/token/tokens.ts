@@ -12,6 +12,7 @@ import {
   tokenLifetimes,
 } from './chain.ts'
 import { judgeAccess, judgeRefresh, type RefreshPolicy, refreshPolicy } from './judge-refresh.ts'
+import { deletePurposeOf } from './one-time-store.ts'
 import { type ChainKind, makeKey, makeToken, recognizeToken } from './token-text.ts'
 import {
   countGraceAnswer,
@@ -267,8 +268,10 @@ export class Tokens {
     return deleteChain(tx, actorId, chainId, kind)
   }
 
-  /** Ends every session except one. @returns the number of ended sessions. */
-  endOthers(tx: Transaction, actorId: string, chainId: string): Promise<number> {
+  /** Ends every session except one, and the link of an operator for another one. @returns the number of ended sessions. */
+  async endOthers(tx: Transaction, actorId: string, chainId: string): Promise<number> {
+    // A sharded database has links on any server, and a request uses few of them. There, a link ends after its hour.
+    if (!tx.isSharded) await deletePurposeOf(tx, actorId, 'owner_link')
     return deleteSessionsExcept(tx, actorId, chainId)
   }
 

@@ -23,7 +23,7 @@ const costs: Readonly<Record<string, Cost>> = {
   getKey: { statements: 2, rules: null },
   putKey: { statements: 3, rules: null },
   deleteKey: { statements: 2, rules: null },
-  endOtherSessions: { statements: 3, rules: null },
+  endOtherSessions: { statements: 4, sharded: 3, rules: null },
   getRemoteValue: { statements: 2, rules: null },
   getRemoteItems: { statements: 2, rules: null },
   listHistory: { statements: 2, rules: null },

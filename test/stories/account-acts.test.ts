@@ -150,12 +150,26 @@ forEachService((start) => {
       assert.equal((await world.bob.get('/admin')).status, 200)
     })
 
-    it('is refused for a suspended account, and a suspension refuses the session', async () => {
+    it('is refused for a suspended account, and a suspension ends the link', async () => {
       const world = await open()
       const path = await linkOf(world)
       await acts(world, world.id, { action: 'suspend' })
       assert.equal((await acts(world, world.id, { action: 'sign_in_link' })).status, 409)
-      assert.equal((await take(new TestBrowser(world.service), path)).status, 403)
+      assert.equal((await take(new TestBrowser(world.service), path)).status, 410)
+      await acts(world, world.id, { action: 'resume' })
+      assert.equal((await take(new TestBrowser(world.service), path)).status, 410)
+    })
+
+    it('ends when the owner or an operator ends the sessions, so that the owner can stop it', async () => {
+      const world = await open()
+      const carol = await world.service.createActor('carol@example.com')
+      const [bobs, others] = [await linkOf(world), await linkOf(world, carol.id)]
+      assert.equal((await world.bob.post(`/${world.id}/www/apps`, { action: 'end_other_sessions' })).status, 302)
+      assert.equal((await take(new TestBrowser(world.service), bobs)).status, 410)
+      const second = await linkOf(world)
+      assert.equal((await acts(world, world.id, { action: 'sign_out' })).status, 302)
+      assert.equal((await take(new TestBrowser(world.service), second)).status, 410)
+      assert.equal((await take(new TestBrowser(world.service), others)).status, 302)
     })
 
     it('is refused for an actor that is of no person, and nothing is recorded', async () => {
