@@ -20,7 +20,7 @@ export type StateFinding =
   | { readonly kind: 'closedMetrics' }
   | { readonly kind: 'waitingMail'; readonly since: number }
 
-export interface WaitingWork {
+export interface WorkCount {
   /** `event`, `alarm`, `import`, `mail` or the queue of another feature. */
   readonly kind: string
   /** Queues with work, due alarms, or waiting messages. */
@@ -36,7 +36,7 @@ export interface ServiceStateReport {
   readonly usage: StoreUsage
   /** The newest complete scheduled backup. Null: none is complete. `off`: no backups are scheduled. */
   readonly backupAt: number | null | 'off'
-  readonly work: readonly WaitingWork[]
+  readonly work: readonly WorkCount[]
 }
 
 export interface ServiceStateDeps {

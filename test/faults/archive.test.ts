@@ -25,7 +25,7 @@ function archive(): string {
       trustee_root: null,
       created_at: times.created_at,
       exported_at: times.updated_at,
-      release: '0.1.0',
+      release: '0.2.0',
       secrets: false,
     },
     { kind: 'property', name: 'color', value: 'blue' },

@@ -91,7 +91,7 @@ describe('an act of the owner', () => {
     assert.deepEqual(
       [...places].filter(([, files]) => files.size !== 1).map(([act, files]) => [act, [...files].toSorted()]),
       [
-        ['session.begin', ['sign-in/establish-session.ts', 'token/sessions.ts']],
+        ['session.begin', ['sign-in/establish-session.ts', 'sign-in/owner-links.ts', 'token/sessions.ts']],
         ['session.end', ['token/session-acts.ts', 'token/sessions.ts']],
       ],
     )

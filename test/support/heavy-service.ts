@@ -110,10 +110,11 @@ function begin(isFirst: boolean): void {
 /** Waits for the work behind the response, which a request causes too: until no statement runs for a while. */
 async function quiet(): Promise<void> {
   const service = await app.running()
-  // A message that cannot be delivered is tried again and again.
+  // Real time: a message that cannot be delivered is tried again and again.
   await Promise.race([service.settled(), setTimeout(settlingMs)])
   for (let seen = -1, tries = 0; seen !== executed && tries < 200; tries += 1) {
     seen = executed
+    // Real time: a measurement of memory, in which no statement tells that work has ended.
     await setTimeout(quietMs)
   }
 }
