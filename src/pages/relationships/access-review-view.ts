@@ -36,7 +36,7 @@ export function beyond(reach: readonly string[], { rights }: Messages): Html | s
 
 /** A role and its rights at the group. */
 export function roleView({ name, description, rights }: RoleRow, { membership: words }: Messages): Html {
-  return html`<h3>${description === '' ? name : words.described(name, description)}</h3>
+  return html`<p><strong>${description === '' ? name : words.described(name, description)}</strong></p>
 ${rights.length === 0 ? html`<p>${words.nothing}</p>` : rightsList(rights)}`
 }
 
