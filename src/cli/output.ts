@@ -64,12 +64,16 @@ export function sizeText(bytes: number): string {
 }
 
 /** @param total The number at the end. Absent: unknown. */
-export type Progress = (done: number, total?: number) => void
+export type ReportProgress = (done: number, total?: number) => void
 
 const progressEveryMs = 5000
 
 /** Prints a line of progress every five seconds: the number of things, their rate, and the time left when the total is known. */
-export function progressTo(stream: Stream, things: string, now: () => number = () => performance.now()): Progress {
+export function progressTo(
+  stream: Stream,
+  things: string,
+  now: () => number = () => performance.now(),
+): ReportProgress {
   const begunAt = now()
   let printedAt = begunAt
   return (done, total) => {

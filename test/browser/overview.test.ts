@@ -49,6 +49,8 @@ before(async () => {
         actions: { allowed: ['clear_notes'] },
       })
   }
+  // The map begins with the newest contact, and contacts are stored behind the response.
+  await service.settled()
   await authorizeClient(service, actor)
   await writtenAuditLog(service)
 })

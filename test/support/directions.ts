@@ -191,6 +191,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'features/invitations': ['features/feature', 'http/dispatch', 'http/edge', 'pages', 'property', 'sign-in', 'trust'],
   'features/groups': [
+    'archive',
     'features/feature',
     'features/invitations',
     'http/dispatch',
