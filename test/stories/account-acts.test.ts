@@ -3,37 +3,18 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Kind } from '../../src/app/kinds/kind.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
+import { type OperatedService, operatedService } from '../support/operated-service.ts'
 import { basic, forEachService, type StartOptions, type TestService } from '../support/service.ts'
-import { actorIn, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { sharedProvider, TestBrowser } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 
 const shareOfProvider = sharedProvider()
 
 forEachService((start) => {
-  interface World {
-    readonly service: TestService
-    /** Signed in as ada@example.com, the operator. */
-    readonly operator: TestBrowser
-    readonly own: string
-    /** The actor of bob@example.com. */
-    readonly id: string
-    readonly bob: TestBrowser
-  }
+  type World = OperatedService
 
-  async function open(options: StartOptions = {}): Promise<World> {
-    const provider = await shareOfProvider()
-    const service = await start({
-      admins: ['ada@example.com'],
-      activityPerActor: 1000,
-      ...signInAt(provider),
-      ...options,
-    })
-    const operator = new TestBrowser(service)
-    const own = actorIn(await signIn(operator, provider, 'ada'))
-    const bob = new TestBrowser(service)
-    const id = actorIn(await signIn(bob, provider, 'bob'))
-    return { service, operator, own, id, bob }
-  }
+  const open = async (options?: StartOptions): Promise<World> =>
+    operatedService(start, await shareOfProvider(), options)
 
   const acts = ({ operator }: World, of: string, form: Record<string, string>): Promise<Response> =>
     operator.post(`/admin/actors/${of}`, form)

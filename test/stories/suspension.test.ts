@@ -6,36 +6,23 @@ import { suspendActor } from '../../src/operator/suspension.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { mcpStatus } from '../support/oauth-client.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
-import { basic, forEachService, type StartOptions, type TestService } from '../support/service.ts'
-import { actorIn, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { type OperatedService, operatedService } from '../support/operated-service.ts'
+import { basic, forEachService, type StartOptions } from '../support/service.ts'
+import { actorIn, sharedProvider, signIn, TestBrowser } from '../support/sign-in.ts'
 
 const shareOfProvider = sharedProvider()
 
 forEachService((start) => {
-  interface World {
-    readonly service: TestService
-    readonly operator: TestBrowser
-    /** The owner of the actor that operators suspend. */
-    readonly bob: TestBrowser
-    readonly id: string
+  interface World extends OperatedService {
     readonly authorization: string
   }
 
   async function open(options: StartOptions = {}): Promise<World> {
-    const provider = await shareOfProvider()
-    const service = await start({
-      admins: ['ada@example.com'],
-      activityPerActor: 1000,
-      ...signInAt(provider),
-      ...options,
-    })
-    const operator = new TestBrowser(service)
-    await signIn(operator, provider, 'ada')
-    const bob = new TestBrowser(service)
-    const id = actorIn(await signIn(bob, provider, 'bob'))
+    const world = await operatedService(start, await shareOfProvider(), options)
+    const { service, id } = world
     const { actors } = (await service.app.running()).parts
     const passphrase = actors.passphraseOf((await actors.find(id)) ?? assert.fail())
-    return { service, operator, bob, id, authorization: basic('bob@example.com', passphrase) }
+    return { ...world, authorization: basic('bob@example.com', passphrase) }
   }
 
   const act = async ({ operator, id }: World, action: string, status = 302): Promise<void> =>
